@@ -1,0 +1,112 @@
+// The engine's state after a step, as plain values. A missing value (a replay has no live knobs, a
+// remote engine has no blocks) is an empty optional or vector, never a made-up number.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/engine_config.h"
+#include "engine/api/reason.h"
+#include "engine/api/request.h"
+#include "engine/base/ids.h"
+
+namespace engine {
+
+enum class EngineState : std::uint8_t { NoModel, Loading, Idle, Running, Paused, Failed };
+enum class RequestState : std::uint8_t {
+  Tokenising, Waiting, Prefilling, Decoding, Preempted, Finished
+};
+enum class BlockState : std::uint8_t { Free, Used, Cached };  // Cached: findable, no holder
+
+// The loaded model and the backend that runs it.
+struct ModelInfo {
+  std::string path, name, architecture, quantisation;  // "SmolLM2-135M", "llama", "Q4_1"
+  std::int64_t parameters = 0, fileBytes = 0;
+  std::int64_t trainedContext = 0, maxContext = 0, vocabSize = 0;
+  int numLayers = 0, numHeads = 0, numKvHeads = 0, headDim = 0;
+  bool hasChatTemplate = false;
+  std::string backend;  // "CPU"
+  std::string isa;      // recipe in force: "avx512vnni"
+  std::string isaNote;  // why, when it is not what was asked for or not a fast one; else empty
+  int threads = 0;
+  KvDType kvDtype = KvDType::BF16;
+  std::int64_t weightBytes = 0, kvBytes = 0, scratchBytes = 0, kvBytesPerToken = 0;
+  double loadMs = 0;
+};
+
+struct BlockSnapshot {
+  BlockState state = BlockState::Free;
+  RequestId owner;             // first holder, or the last one of a cached block
+  std::uint16_t refCount = 0;
+  std::uint16_t filled = 0;    // slots written
+  std::int32_t logical = -1;   // index in the owner's block table
+  std::uint64_t hash = 0;      // 0 = not findable
+  std::uint64_t allocatedStep = 0, lastUsedStep = 0;
+};
+
+struct RequestSnapshot {
+  RequestId id;
+  std::string label;
+  RequestState state = RequestState::Waiting;
+  Reason reason = Reason::None;  // what it is doing, or why it waits
+  std::int64_t reasonA = 0, reasonB = 0;
+  FinishReason finish = FinishReason::None;
+  std::int64_t promptTokens = 0, computedTokens = 0, totalTokens = 0, outputTokens = 0;
+  std::int64_t cachedTokens = 0, maxTokens = 0;
+  int preemptions = 0;
+  RequestTimes times;
+  double tokensPerSecond = 0;  // over the last second; 0 before the second token
+  std::vector<BlockId> blocks;  // the block table
+};
+
+// One line of "why this batch?".
+struct Decision {
+  RequestId request;
+  Reason reason = Reason::None;
+  std::int64_t tokens = 0;  // scheduled this step
+  std::int64_t a = 0, b = 0;
+};
+
+struct StepSummary {
+  StepId id;
+  std::int64_t t0Ns = 0, t1Ns = 0;
+  int budget = 0, prefillTokens = 0, decodeTokens = 0, draftTokens = 0;
+  Reason limit = Reason::None;
+  std::vector<Decision> decisions;
+};
+
+struct PoolSummary {
+  int blockSize = 0;
+  std::int64_t numBlocks = 0, freeBlocks = 0, cachedBlocks = 0, usedBlocks = 0;
+  double internalFragmentation = 0;  // share of slots in used blocks that hold nothing
+  double externalFragmentation = 0;  // 0 for a paged pool
+};
+
+struct EngineCounters {
+  std::uint64_t steps = 0, preemptions = 0, swaps = 0, cowCopies = 0;
+  std::uint64_t prefixQueries = 0, prefixHits = 0;  // tokens
+  std::uint64_t evictions = 0, promptTokens = 0, generatedTokens = 0;
+  std::int64_t peakBlocks = 0, leakedBlocks = 0;
+  std::int64_t paddedTokens = 0, idleSlotSteps = 0;
+  std::uint64_t lostEvents = 0;
+};
+
+struct EngineSnapshot {
+  std::uint64_t version = 0;  // grows with every publication
+  std::int64_t timeNs = 0;
+  EngineState state = EngineState::NoModel;
+  std::string failure;  // why, when state is Failed
+  std::shared_ptr<const ModelInfo> model;  // null without a model
+  EngineConfig config;
+  std::optional<PoolSummary> pool;
+  std::vector<BlockSnapshot> blocks;      // by BlockId; empty when unknown
+  std::vector<RequestSnapshot> requests;  // running, waiting, then the last finished
+  StepSummary lastStep;
+  EngineCounters counters;
+  double decodeTokensPerSecond = 0, prefillTokensPerSecond = 0;  // over the last second
+};
+
+}  // namespace engine

@@ -1,0 +1,100 @@
+// What the engine tells about itself: fixed-size records, complete from the first day, so that every
+// view, file and export has one source. Times are nanoseconds of the engine's clock.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/api/reason.h"
+
+namespace engine {
+
+enum class TraceKind : std::uint8_t { None, Iteration, Slice, Block, Token, Draft, Request, Knob };
+enum class SlicePhase : std::uint8_t { Prefill, Decode, Verify };
+enum class TokenSource : std::uint8_t { Target, Draft, Bonus };
+enum class BlockOp : std::uint8_t {
+  Allocate, Free, Share, Unshare, CopyOnWrite, Hit, Evict, SwapOut, SwapIn
+};
+enum class RequestEvent : std::uint8_t {
+  Arrived, Tokenised, Queued, Admitted, Prefilled, FirstToken, Preempted, Resumed, Finished,
+  Detokenised, Published, Refused, Cancelled
+};
+
+struct IterationRecord {
+  std::uint64_t id;
+  std::int64_t t0Ns, t1Ns;
+  std::uint32_t scheduleNs, modelNs, sampleNs;
+  std::uint32_t prefillTokens, decodeTokens, draftTokens;
+  std::uint32_t running, waiting, freeBlocks, cachedBlocks;
+  double flops, bytes;  // computed by the accounting module
+  std::uint32_t budget;
+  Reason limit;
+};
+
+struct SliceRecord {
+  std::uint64_t iteration, request;
+  std::uint32_t tokens, kvLength;
+  std::uint16_t drafted, accepted;
+  SlicePhase phase;
+};
+
+struct BlockRecord {
+  std::uint64_t iteration, request, hash;
+  std::int32_t block, logical;
+  std::uint16_t refCount;
+  BlockOp op;
+};
+
+struct TokenRecord {
+  std::uint64_t request;
+  std::int64_t tNs;
+  std::int32_t id, position;
+  float logprob;
+  TokenSource source;
+};
+
+struct DraftRecord {
+  std::uint64_t request;
+  std::int32_t position, id;
+  float p, q, u;
+  std::uint8_t accepted;
+};
+
+struct RequestRecord {
+  std::uint64_t request;
+  std::int64_t tNs;
+  std::int64_t a, b;  // numbers of the reason
+  RequestEvent event;
+  Reason reason;
+};
+
+struct KnobRecord {
+  std::int64_t tNs;
+  double oldValue, newValue;
+  char key[32];  // zero-terminated
+};
+
+struct TraceEvent {
+  TraceKind kind = TraceKind::None;
+  union {
+    IterationRecord iteration;
+    SliceRecord slice;
+    BlockRecord block;
+    TokenRecord token;
+    DraftRecord draft;
+    RequestRecord request;
+    KnobRecord knob;
+  };
+
+  TraceEvent() : iteration{} {}
+  explicit TraceEvent(const IterationRecord& r) : kind(TraceKind::Iteration), iteration(r) {}
+  explicit TraceEvent(const SliceRecord& r) : kind(TraceKind::Slice), slice(r) {}
+  explicit TraceEvent(const BlockRecord& r) : kind(TraceKind::Block), block(r) {}
+  explicit TraceEvent(const TokenRecord& r) : kind(TraceKind::Token), token(r) {}
+  explicit TraceEvent(const DraftRecord& r) : kind(TraceKind::Draft), draft(r) {}
+  explicit TraceEvent(const RequestRecord& r) : kind(TraceKind::Request), request(r) {}
+  explicit TraceEvent(const KnobRecord& r) : kind(TraceKind::Knob), knob(r) {}
+};
+
+static_assert(sizeof(TraceEvent) <= 112, "events live in a ring of tens of thousands");
+
+}  // namespace engine

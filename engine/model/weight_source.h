@@ -1,0 +1,29 @@
+// Where weights come from: a GGUF file now, safetensors later. One source is one opened model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/base/result.h"
+#include "engine/model/model_config.h"
+#include "engine/text/vocabulary.h"
+#include "kernels/core/decoder_spec.h"
+
+namespace engine::model {
+
+// Thread-compatible. Views handed out stay valid as long as the source lives.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+
+  virtual const std::string& path() const = 0;
+  virtual std::int64_t fileBytes() const = 0;
+  // Unsupported, naming the reason, for an architecture, rule or type that we do not run.
+  virtual Result<ModelConfig> config() const = 0;
+  // Every tensor the config needs, shapes checked; an absent one is named.
+  virtual Result<kernels::DecoderWeights> weights(const ModelConfig& config) const = 0;
+  // Works for vocabulary-only files of any architecture.
+  virtual Result<text::Vocabulary> vocabulary() const = 0;
+};
+
+}  // namespace engine::model

@@ -1,0 +1,96 @@
+// The operations of a decoder, as large as fusion needs. A backend owns packed weights, the KV pool
+// and the activations of a step; a step calls embed, then qkv/attend/project/mlp per layer, then
+// logits. For one recipe, a row's bits depend only on its own sequence, never on its batch mates,
+// the chunking, the block size or the thread count.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/core/decoder_spec.h"
+#include "kernels/core/kv_layout.h"
+#include "kernels/core/ragged_batch.h"
+#include "kernels/core/status.h"
+
+namespace kernels {
+
+struct BackendInfo {
+  std::string device;  // "CPU"
+  std::string isa;     // recipe in force: "reference", "avx2", "avx512vnni"
+  std::string note;    // why it is not what was asked for, or slow; else empty
+  int threads = 1;
+  std::size_t weightBytes = 0, kvBytes = 0, scratchBytes = 0;
+};
+
+// Counts of the last step, for the roofline: what the linear layers did and how long they took.
+struct OpsCounters {
+  double linearOps = 0;  // 2*M*N*K
+  double linearNs = 0;
+  double attentionNs = 0;
+};
+
+// Engine thread only; the backend spreads work over its own threads.
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  virtual BackendInfo info() const = 0;
+
+  // x[row] = embedding[token] * embedScale
+  virtual Status embed(const RaggedBatch& batch) = 0;
+  // norm -> q,k,v projections -> bias -> q/k norm -> rope -> K and V into the cache
+  virtual Status qkv(int layer, const RaggedBatch& batch) = 0;
+  // attention over the cache, own chunk included
+  virtual Status attend(int layer, const RaggedBatch& batch) = 0;
+  // output projection -> post norm -> residual
+  virtual Status project(int layer, const RaggedBatch& batch) = 0;
+  // norm -> gate, up -> activation -> down -> post norm -> residual
+  virtual Status mlp(int layer, const RaggedBatch& batch) = 0;
+  // Final norm and output matrix for logitRows[first, first+count):  out [count, vocabSize] f32.
+  virtual Status logits(const RaggedBatch& batch, int first, int count, float* out) = 0;
+
+  // Whole blocks, all layers, in the order given.
+  virtual void copyBlocks(std::span<const BlockCopy> copies) = 0;
+  // One block's bytes (layout().bytesPerBlock()) to and from host memory, for swapping.
+  virtual void readBlock(std::int32_t block, std::byte* out) const = 0;
+  virtual void writeBlock(std::int32_t block, const std::byte* in) = 0;
+
+  virtual const KvLayout& layout() const = 0;
+  virtual OpsCounters takeCounters() = 0;  // since the last call
+};
+
+struct BackendRequest {
+  const DecoderSpec* spec = nullptr;        // copied
+  const DecoderWeights* weights = nullptr;  // read (and packed) during the call; the bytes behind
+                                            // its views must outlive the Ops
+  KvLayout layout;                          // numBlocks > 0
+  int maxBatchedTokens = 512;               // scratch is sized for this; more rows are an error
+  int threads = 1;
+  std::function<void(double)> progress;        // 0..1, called from the calling thread; may be empty
+  const std::atomic<bool>* cancel = nullptr;  // may be null
+};
+
+struct BackendResult {
+  Status status;
+  std::unique_ptr<Ops> ops;  // null unless status is Ok
+};
+
+namespace reference {
+// float32 activations, weights dequantised row by row, one plain loop each: the truth for tests.
+BackendResult createOps(const BackendRequest& request);
+}  // namespace reference
+
+namespace cpu {
+enum class Isa : std::uint8_t { Avx2, AvxVnni, Avx512Vnni, Amx };
+// What this processor and operating system can run; empty = none of ours (use reference).
+std::span<const Isa> supportedIsas();
+// Packed layouts and vector kernels. Unsupported (named) when `isa` cannot run here.
+BackendResult createOps(const BackendRequest& request, Isa isa);
+}  // namespace cpu
+
+}  // namespace kernels
