@@ -1,6 +1,5 @@
 # Compile settings shared by all our targets, and one function that makes a library of a folder.
 find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
 
 add_library(tessera_settings INTERFACE)
 target_include_directories(tessera_settings INTERFACE ${CMAKE_SOURCE_DIR})
