@@ -1,0 +1,4 @@
+// What the break reaches for.
+#pragma once
+
+#include "engine/api/snapshot.h"
