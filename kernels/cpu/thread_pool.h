@@ -1,0 +1,77 @@
+// Persistent worker threads that share out the items of one job at a time; the caller works too.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace kernels::cpu {
+
+// run() and runRanges() belong to one thread at a time (the engine thread) and do not nest.
+// Items are handed out one by one, so a thread that another program holds up only delays the item
+// it has in hand: a job ends when its items are done, not when every worker has looked in.
+class ThreadPool {
+ public:
+  // numThreads >= 1 counts the caller; numThreads - 1 workers are started.
+  explicit ThreadPool(int numThreads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int numThreads() const { return static_cast<int>(m_workers.size()) + 1; }
+
+  // fn(item, thread) once for each item of [0, numItems), in any order, on threads
+  // [0, numThreads()); the caller is thread 0. What fn wrote is visible when run() returns.
+  template <typename Fn>
+  void run(int numItems, Fn&& fn) {
+    using Body = std::remove_reference_t<Fn>;
+    runJob(
+        numItems,
+        [](const void* context, int item, int thread) {
+          (*static_cast<Body*>(const_cast<void*>(context)))(item, thread);
+        },
+        &fn);
+  }
+
+  // fn(begin, end, thread) over [0, count), cut at multiples of `grain` (>= 1) into a few pieces a
+  // thread. Where the cuts lie depends on count, grain and numThreads() only.
+  template <typename Fn>
+  void runRanges(int count, int grain, Fn&& fn) {
+    const int size = pieceSize(count, grain);
+    run((count + size - 1) / size, [&](int piece, int thread) {
+      const int begin = piece * size;
+      fn(begin, count - begin < size ? count : begin + size, thread);
+    });
+  }
+
+ private:
+  using Body = void (*)(const void* context, int item, int thread);
+
+  int pieceSize(int count, int grain) const;
+  void runJob(int numItems, Body body, const void* context);
+  bool workOnce(int thread);  // false when no item is left
+  void workerLoop(int thread);
+  void waitForWork();
+  void waitForEnd();
+
+  // One word says which job it is (high half) and how many of its items are still to be handed out
+  // (low half). A thread takes an item by counting it down, so a late thread that still looks at an
+  // older job finds zero left or loses the exchange: it never runs what it read of another job.
+  alignas(64) std::atomic<std::uint64_t> m_ticket{0};
+  alignas(64) std::atomic<int> m_unfinished{0};  // items of the job not yet done
+  alignas(64) std::atomic<Body> m_body{nullptr};
+  std::atomic<const void*> m_context{nullptr};
+  std::atomic<int> m_numItems{0};
+
+  alignas(64) std::mutex m_mutex;
+  std::condition_variable m_workWake, m_endWake;
+  std::atomic<int> m_numSleeping{0};
+  std::atomic<bool> m_isCallerSleeping{false}, m_isStopping{false};
+  std::vector<std::thread> m_workers;
+};
+
+}  // namespace kernels::cpu

@@ -1,0 +1,98 @@
+#include "kernels/cpu/cpu_topology.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+using namespace kernels::cpu;
+
+class CpuTopologyTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void listsOfCpusAreParsed() {
+    QCOMPARE(parseCpuList("0-3,8,10-11"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
+    QCOMPARE(parseCpuList("5\n"), (std::vector<int>{5}));
+    QCOMPARE(parseCpuList(""), std::vector<int>{});
+    QCOMPARE(parseCpuList("x,2-1,7"), (std::vector<int>{7}));
+    QVERIFY(parseCpuList("0-999999999999").size() <= 65536);
+  }
+
+  void hyperThreadsOfOneCoreCountOnce() {
+    writeCores({"0,4", "1,5", "2,6", "3,7", "0,4", "1,5", "2,6", "3,7"});
+    const CpuTopology all = read({0, 1, 2, 3, 4, 5, 6, 7});
+    QCOMPARE(all.logicalCpus, 8);
+    QCOMPARE(all.physicalCores, 4);
+    QCOMPARE(all.usefulThreads(), 4);
+  }
+
+  void affinityHoldsTheCoresDown() {
+    writeCores({"0-1", "0-1", "2-3", "2-3"});
+    QCOMPARE(read({0, 1}).physicalCores, 1);
+    QCOMPARE(read({1, 2}).physicalCores, 2);
+    QCOMPARE(read({3}).usefulThreads(), 1);
+  }
+
+  void aCpuWithoutTopologyIsItsOwnCore() {
+    QCOMPARE(read({0, 1, 2}).physicalCores, 3);
+    QCOMPARE(read({}).usefulThreads(), 1);
+  }
+
+  void theQuotaOfTheGroupOrAParentLimits() {
+    writeCores({"0", "1", "2", "3"});
+    write("proc/self/cgroup", "0::/user/app\n");
+    write("sys/fs/cgroup/user/app/cpu.max", "max 100000\n");
+    QCOMPARE(read({0, 1, 2, 3}).quotaCpus, 0);
+    QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 4);
+    write("sys/fs/cgroup/user/cpu.max", "250000 100000\n");
+    QCOMPARE(read({0, 1, 2, 3}).quotaCpus, 3);
+    QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 3);
+    write("sys/fs/cgroup/user/app/cpu.max", "50000 100000\n");
+    QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 1);
+  }
+
+  void theOlderControlGroupsAreReadToo() {
+    writeCores({"0", "1", "2", "3"});
+    write("proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n");
+    write("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "200000\n");
+    write("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+    QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 2);
+    write("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+    QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 4);
+  }
+
+  void theRealMachineHasAtLeastOneCore() {
+    const CpuTopology real = readCpuTopology();
+    QVERIFY(real.logicalCpus >= 1);
+    QVERIFY(real.physicalCores >= 1 && real.physicalCores <= real.logicalCpus);
+    QVERIFY(real.usefulThreads() >= 1);
+  }
+
+  void init() { m_root = std::make_unique<QTemporaryDir>(); }
+
+ private:
+  CpuTopology read(const std::vector<int>& cpus) {
+    return readCpuTopology(m_root->path().toStdString(), cpus);
+  }
+
+  void write(const QString& path, const QByteArray& text) {
+    const QFileInfo info(m_root->filePath(path));
+    QVERIFY(QDir().mkpath(info.path()));
+    QFile file(info.filePath());
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  }
+
+  void writeCores(const QStringList& siblings) {
+    for (int cpu = 0; cpu < siblings.size(); ++cpu) {
+      write(QString("sys/devices/system/cpu/cpu%1/topology/thread_siblings_list").arg(cpu),
+            siblings[cpu].toUtf8() + '\n');
+    }
+  }
+
+  std::unique_ptr<QTemporaryDir> m_root;
+};
+
+QTEST_GUILESS_MAIN(CpuTopologyTest)
+#include "tst_cpu_topology.moc"
