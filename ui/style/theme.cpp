@@ -1,0 +1,130 @@
+#include "ui/style/theme.h"
+
+#include <QApplication>
+#include <QProcessEnvironment>
+#include <QStyleFactory>
+
+#include "ui/style/fonts.h"
+
+namespace ui::style {
+
+namespace {
+
+bool isDarkPalette(const QPalette& p) {
+  return p.color(QPalette::Window).lightnessF() < p.color(QPalette::WindowText).lightnessF();
+}
+
+}  // namespace
+
+const Palette& paletteOf(const QPalette& qtPalette) {
+  return isDarkPalette(qtPalette) ? Palette::dark() : Palette::light();
+}
+
+Theme::Theme(QApplication& app, QObject* parent)
+    : QObject(parent), m_app(app), m_palette(&Palette::light()) {
+  m_desktopIsDark = isDarkPalette(QApplication::palette());
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setFont(textFont());
+  apply();
+}
+
+void Theme::setMode(ThemeMode mode) {
+  if (mode == m_mode) return;
+  m_mode = mode;
+  apply();
+}
+
+bool Theme::desktopIsDark() const { return m_desktopIsDark; }
+
+void Theme::apply() {
+  const bool dark = m_mode == ThemeMode::Dark || (m_mode == ThemeMode::Auto && desktopIsDark());
+  m_palette = dark ? &Palette::dark() : &Palette::light();
+  QApplication::setPalette(m_palette->qtPalette());
+  m_app.setStyleSheet(styleSheet(*m_palette));
+  emit changed();
+}
+
+QString Theme::styleSheet(const Palette& p) {
+  QString sheet = QStringLiteral(R"(
+QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 4px 6px; }
+QMenuBar { background: transparent; spacing: 2px; }
+QMenuBar::item { padding: 5px 9px; border-radius: 5px; color: @muted; background: transparent; }
+QMenuBar::item:selected { background: @field; color: @text; }
+QMenu { background: @panel; border: 1px solid @border; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 14px; border-radius: 4px; }
+QMenu::item:selected { background: @fieldhover; color: @text; }
+QMenu::item:disabled { color: @faint; }
+QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit[role="field"] {
+  background: @field; border: 1px solid @border; border-radius: 6px; padding: 4px 8px;
+  selection-background-color: @selection; selection-color: @text; }
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus,
+QPlainTextEdit[role="field"]:focus { border-color: @accent; }
+QComboBox::drop-down { border: none; width: 18px; }
+QPushButton { background: @field; border: 1px solid @border; border-radius: 6px; padding: 6px 14px; }
+QPushButton:hover { background: @fieldhover; }
+QPushButton:focus { border-color: @accent; }
+QPushButton:disabled { color: @faint; }
+QPushButton[role="primary"] { background: @accent; color: @onaccent; border: 1px solid @accent; font-weight: 600; }
+QPushButton[role="primary"]:hover { background: @accenthover; }
+QPushButton[role="primary"]:disabled { background: @track; color: @faint; border-color: @track; }
+QPushButton[role="danger"] { background: @danger; color: @ondanger; border: 1px solid @danger; font-weight: 600; }
+QPushButton[role="chip"] { border-radius: 11px; padding: 2px 10px; font-size: 12px; min-height: 16px; }
+QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 2px 6px; color: @muted; }
+QToolButton:hover { background: @fieldhover; color: @text; }
+QToolButton:focus { border-color: @accent; }
+QToolButton:disabled { color: @faint; }
+QToolButton[role="transport"] { background: @field; border-color: @border; color: @text; padding: 3px 8px; }
+QToolButton[role="transport"]:checked { background: @accent; color: @onaccent; border-color: @accent; }
+QToolButton[role="perspective"] { padding: 3px 14px; font-weight: 600; border: none; border-radius: 5px; }
+QToolButton[role="perspective"]:checked { background: @accent; color: @onaccent; }
+QToolButton[role="perspective"]:focus { border: 1px solid @text; }
+QFrame[role="segment"] { background: @field; border: 1px solid @border; border-radius: 7px; }
+QFrame[role="header"], QWidget[role="status"] { background: @panel; }
+QFrame[role="sidebar"] { background: @panel; border-right: 1px solid @border; }
+QFrame[role="card"] { background: @panel; border: 1px solid @border; border-radius: 8px; }
+QFrame[role="banner"] { background: @bannerbg; border: 1px solid @danger; border-radius: 6px; }
+QLabel[role="muted"] { color: @muted; }
+QLabel[role="faint"] { color: @faint; }
+QLabel[role="title"] { font-weight: 600; }
+QLabel[role="brand"] { font-weight: 700; font-size: 14px; }
+QLabel[role="error"] { color: @dangertext; }
+QListView { background: @panel; border: none; outline: none; }
+QHeaderView::section { background: @panel; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 6px; }
+QTableView { background: @panel; gridline-color: @border; border: none; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar::handle:vertical { background: @track2; border-radius: 4px; min-height: 28px; margin: 1px 2px; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle:horizontal { background: @track2; border-radius: 4px; min-width: 28px; margin: 2px 1px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QProgressBar { background: @track; border: none; border-radius: 3px; max-height: 6px; }
+QProgressBar::chunk { background: @accent; border-radius: 3px; }
+QSplitter::handle { background: transparent; }
+)");
+  const QColor panel = p.color(Role::Panel);
+  const std::pair<const char*, QColor> values[] = {
+      // longer names first: "@field" must not eat "@fieldhover"
+      {"@fieldhover", p.color(Role::FieldHover)},
+      {"@accenthover", blend(p.color(Role::Accent), p.color(Role::Text), 0.88)},
+      {"@bannerbg", blend(p.color(Role::Danger), panel, 0.10)},
+      {"@dangertext", p.isDark() ? QColor(0xff9a52) : QColor(0xa84300)},
+      {"@track2", blend(p.color(Role::FaintText), panel, 0.45)},
+      {"@onaccent", p.color(Role::OnAccent)},
+      {"@ondanger", p.color(Role::OnDanger)},
+      {"@selection", p.color(Role::Selection)},
+      {"@panel", panel},
+      {"@border", p.color(Role::Border)},
+      {"@field", p.color(Role::Field)},
+      {"@text", p.color(Role::Text)},
+      {"@muted", p.color(Role::MutedText)},
+      {"@faint", p.color(Role::FaintText)},
+      {"@accent", p.color(Role::Accent)},
+      {"@danger", p.color(Role::Danger)},
+      {"@track", p.color(Role::Track)},
+  };
+  for (const auto& [name, color] : values) sheet.replace(QLatin1String(name), css(color));
+  return sheet;
+}
+
+}  // namespace ui::style
