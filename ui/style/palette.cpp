@@ -26,7 +26,7 @@ Palette Palette::makeLight() {
   p.set(Role::Selection, "#b9d9ee");
   p.set(Role::Danger, "#c85500");
   p.set(Role::OnDanger, "#ffffff");
-  p.set(Role::Link, "#0072b2");
+  p.set(Role::Link, "#00659e");
   p.set(Role::Prefill, "#0072b2");
   p.set(Role::Decode, "#7cc0ec");
   p.set(Role::Draft, "#cc79a7");
