@@ -1,0 +1,89 @@
+// The row arithmetic of the sampler against plain double arithmetic.
+// labels: pure
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <QtTest>
+
+#include "engine/sample/column_tiles.h"
+
+using namespace engine;
+using namespace engine::sample;
+
+class TestColumnTiles : public QObject {
+  Q_OBJECT
+
+ private:
+  static std::vector<float> randomRow(std::size_t size, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal(0.0f, 4.0f);
+    std::vector<float> row(size);
+    for (float& x : row) x = normal(generator);
+    return row;
+  }
+
+ private slots:
+
+  void exponentialsAreWithinTwoUnitsInTheLastPlace() {
+    alignas(32) float out[kColumnTile];
+    for (float x = -86.9f; x < 80.0f; x += 0.37f) {
+      expTile(&x, 1, 0.0f, out);
+      const double exact = std::exp(double{x});
+      QVERIFY2(std::abs(out[0] - exact) <= 2.5e-7 * exact, qPrintable(QString::number(x)));
+      QCOMPARE(out[1], 0.0f);
+    }
+  }
+
+  void minusInfinityAndVerySmallWeighNothing() {
+    const float in[3] = {-std::numeric_limits<float>::infinity(), -88.0f, -3.0e38f};
+    alignas(32) float out[kColumnTile];
+    QCOMPARE(expTile(in, 3, 0.0f, out), 0.0f);
+  }
+
+  void logSumExpMatchesPlainDoubles_data() {
+    QTest::addColumn<int>("size");
+    for (const int size : {1, 7, 8, 255, 256, 257, 1001, 49152}) QTest::addRow("%d", size) << size;
+  }
+
+  void logSumExpMatchesPlainDoubles() {
+    QFETCH(int, size);
+    const std::vector<float> row = randomRow(static_cast<std::size_t>(size), 7);
+    double max = row[0], sum = 0.0;
+    for (const float x : row) max = std::max(max, double{x});
+    for (const float x : row) sum += std::exp(double{x} - max);
+    const auto summary = summarizeRow(row);
+    QVERIFY(summary.isOk());
+    QVERIFY(std::abs(summary->logSumExp - (max + std::log(sum))) < 1e-6);
+    QCOMPARE(double{summary->max}, max);
+  }
+
+  void argmaxTakesTheLowestIdAmongEquals() {
+    std::vector<float> row(1000, 1.0f);
+    row[700] = row[300] = row[299 + 256] = 5.0f;
+    QCOMPARE(argmaxOf(row), 300);
+    QCOMPARE(summarizeRow(row)->argmax, 300);
+  }
+
+  void aLogitThatIsNotFiniteIsNamed_data() {
+    QTest::addColumn<float>("bad");
+    QTest::addRow("nan") << std::numeric_limits<float>::quiet_NaN();
+    QTest::addRow("infinity") << std::numeric_limits<float>::infinity();
+    QTest::addRow("minus infinity") << -std::numeric_limits<float>::infinity();
+  }
+
+  void aLogitThatIsNotFiniteIsNamed() {
+    QFETCH(float, bad);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{260}, std::size_t{1000}}) {
+      std::vector<float> row = randomRow(1001, 3);
+      row[at] = bad;
+      const auto summary = summarizeRow(row);
+      QVERIFY(!summary.isOk());
+      QVERIFY(summary.error().message.find("token " + std::to_string(at)) != std::string::npos);
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(TestColumnTiles)
+#include "tst_column_tiles.moc"
