@@ -1,0 +1,40 @@
+// The block map with its switches, its figures and its legend.
+#pragma once
+
+#include <memory>
+
+#include "engine/api/snapshot.h"
+#include "ui/models/request_hues.h"
+#include "ui/panels/card.h"
+#include "ui/views/block_map_view.h"
+
+class QHBoxLayout;
+
+namespace ui::views {
+class LegendView;
+}
+
+namespace ui::panels {
+
+// Ui thread only.
+class BlockMapPanel : public Card {
+  Q_OBJECT
+
+ public:
+  explicit BlockMapPanel(bridge::Selection& selection, QWidget* parent = nullptr);
+
+  void setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot);
+  views::BlockMapView& map() { return *m_map; }
+  const models::RequestHues& hues() const { return m_hues; }
+
+ private:
+  void buildSwitches();
+  void showFigures();
+
+  models::RequestHues m_hues;
+  std::shared_ptr<const engine::EngineSnapshot> m_snapshot;
+  views::BlockMapView* m_map;
+  views::LegendView* m_legend;
+};
+
+}  // namespace ui::panels

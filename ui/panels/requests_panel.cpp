@@ -1,0 +1,78 @@
+#include "ui/panels/requests_panel.h"
+
+#include <QHeaderView>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/bridge/selection.h"
+
+namespace ui::panels {
+
+using models::RequestTableModel;
+
+RequestsPanel::RequestsPanel(bridge::Selection& selection, QWidget* parent)
+    : Card(tr("Requests"), parent), m_selection(selection), m_table(new QTableView) {
+  buildTable();
+  connectSelection();
+  body()->addWidget(m_table, 1);
+}
+
+void RequestsPanel::buildTable() {
+  m_table->setModel(&m_model);
+  m_table->setAccessibleName(tr("Requests and what each is doing"));
+  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+  m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_table->setShowGrid(false);
+  m_table->setMouseTracking(true);
+  m_table->setTabKeyNavigation(false);
+  m_table->setWordWrap(false);
+  m_table->verticalHeader()->hide();
+  m_table->verticalHeader()->setDefaultSectionSize(24);
+  QHeaderView* header = m_table->horizontalHeader();
+  header->setHighlightSections(false);
+  header->setSectionResizeMode(QHeaderView::Interactive);
+  constexpr int kWidths[] = {120, 78, 112, 64, 60, 84, 76};
+  for (int column = 0; column < RequestTableModel::Why; ++column) header->resizeSection(column, kWidths[column]);
+  header->setStretchLastSection(true);
+}
+
+void RequestsPanel::connectSelection() {
+  connect(m_table, &QTableView::entered, this, [this](const QModelIndex& index) {
+    m_selection.hoverRequest(m_model.requestAt(index.row()));
+  });
+  connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& index) {
+            if (!m_isShowingSelection) m_selection.pinRequest(m_model.requestAt(index.row()));
+          });
+  connect(&m_selection, &bridge::Selection::changed, this, &RequestsPanel::showSelection);
+}
+
+void RequestsPanel::showSelection() {
+  const int row = m_model.rowOf(m_selection.shownRequest());
+  m_isShowingSelection = true;
+  if (row < 0) {
+    m_table->clearSelection();
+  } else if (m_table->currentIndex().row() != row || !m_table->selectionModel()->hasSelection()) {
+    m_table->selectRow(row);
+  }
+  m_isShowingSelection = false;
+}
+
+void RequestsPanel::setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot) {
+  m_isShowingSelection = true;
+  m_model.setSnapshot(snapshot);
+  m_isShowingSelection = false;
+  showSelection();
+  int running = 0, waiting = 0;
+  if (snapshot) {
+    for (const engine::RequestSnapshot& request : snapshot->requests) {
+      running += request.state == engine::RequestState::Prefilling || request.state == engine::RequestState::Decoding;
+      waiting += request.state == engine::RequestState::Waiting || request.state == engine::RequestState::Preempted ||
+                 request.state == engine::RequestState::Tokenising;
+    }
+  }
+  setFigure(tr("%1 running · %2 waiting").arg(running).arg(waiting));
+}
+
+}  // namespace ui::panels
