@@ -1,0 +1,20 @@
+// Chat settings and answer figures as JSON text, for the store.
+#pragma once
+
+#include <QString>
+
+#include "ui/models/chat_record.h"
+
+namespace ui::models {
+
+QString settingsToJson(const ChatSettings& settings);
+// Unknown keys are ignored; a missing or malformed one keeps its default.
+ChatSettings settingsFromJson(const QString& json);
+
+QString statsToJson(const AnswerStats& stats);
+AnswerStats statsFromJson(const QString& json);
+
+// "T 0.7 · top-p 0.9 · seed 42": what differs from "off", in the sampler's order.
+QString samplingText(const engine::SamplingParams& sampling);
+
+}  // namespace ui::models
