@@ -1,0 +1,136 @@
+// Decides what the next step computes. No phases: every request has computed tokens chasing its
+// tokens; one budget a step; running first, then waiting; nothing admitted in a step that preempted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/api/engine_config.h"
+#include "engine/api/snapshot.h"
+#include "engine/base/result.h"
+#include "engine/kv/kv_cache.h"
+#include "engine/sched/request_queue.h"
+#include "engine/sched/sequence.h"
+#include "engine/sched/step_plan.h"
+
+namespace engine::sched {
+
+// Why a request was not taken: reasonText(reason, a, b) is the sentence.
+struct Refusal {
+  Reason reason = Reason::None;
+  std::int64_t a = 0, b = 0;
+};
+
+// How far an abandoned step had come.
+enum class StepProgress : std::uint8_t {
+  NotExecuted,  // nothing was written: the state before plan() comes back exactly
+  // Blocks may have been overwritten: tables, counters and queues come back, but what the step had
+  // evicted stays evicted, and a request it had preempted stays preempted.
+  MayHaveWritten,
+};
+
+struct SchedulerCounters {
+  std::uint64_t steps = 0, preemptions = 0;
+  std::uint64_t prefixQueries = 0, prefixHits = 0;  // tokens, at admission
+  std::uint64_t promptTokens = 0, generatedTokens = 0;  // prefilled (again, too); sampled
+  std::int64_t paddedTokens = 0, idleSlotSteps = 0;
+};
+
+// Engine thread only. A step is plan() -> execute -> commitStep(), or plan() -> abandonStep();
+// the other calls belong between steps. `cache` must outlive the scheduler.
+class Scheduler {
+ public:
+  Scheduler(kv::KvCache& cache, std::int64_t maxContext, const SchedulerLimits& limits);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Acts from the next plan. The caller has checked the ranges (checkSchedulerLimits).
+  void setLimits(const SchedulerLimits& limits);
+  const SchedulerLimits& limits() const { return m_limits; }
+
+  // Puts a request in the waiting queue; a refusal keeps nothing of it. The id is new.
+  std::optional<Refusal> submit(SequenceSpec spec);
+  // Ends a request wherever it is and gives its blocks back; nothing when the id is not known.
+  std::optional<FinishedRequest> finish(RequestId id, FinishReason reason);
+  // A running child that shares all of the parent's blocks, its newest token being `lastToken`
+  // instead of the parent's. Both copy a shared block when they first write to it.
+  Result<void> fork(RequestId parent, RequestId child, TokenId lastToken);
+  // Guesses for the request's next step, to be verified in it; used once, or not at all.
+  void setDrafts(RequestId id, std::vector<TokenId> drafts);
+
+  // The next step. Valid until commitStep or abandonStep, one of which must follow; a plan without
+  // rows is committed with no results.
+  const StepPlan& plan(std::int64_t nowNs);
+  // results: one a row, in order. Returns who ended, blocks already given back.
+  std::vector<FinishedRequest> commitStep(std::span<const RowResult> results);
+  void abandonStep(StepProgress progress);
+  bool hasOpenStep() const { return m_reservation != nullptr; }
+
+  bool hasWork() const { return !m_running.empty() || m_waiting.size() != 0; }
+  std::size_t numRunning() const { return m_running.size(); }
+  std::size_t numWaiting() const { return m_waiting.size(); }
+  // Null when not known (never submitted, refused, ended).
+  const Sequence* find(RequestId id) const;
+  // In admission order; in the order of the queue.
+  std::span<Sequence* const> running() const { return m_running; }
+  std::vector<const Sequence*> waiting() const;
+  const kv::KvCache& cache() const { return m_cache; }
+  const SchedulerCounters& counters() const { return m_counters; }
+
+ private:
+  struct Undo {
+    Sequence* sequence;
+    SequenceProgress progress;
+    bool wasRunning;
+  };
+
+  // plan(), part by part (scheduler_plan.cpp)
+  void beginPlan(std::int64_t nowNs);
+  void orderRunning();
+  void planRunning(bool decodes);
+  bool planRow(Sequence& sequence, int numTokens, int numDrafts);
+  bool growOrPreempt(Sequence& sequence, std::int64_t num);
+  void preempt(Sequence& victim, std::int64_t blocksNeeded);
+  void dropRow(Sequence& sequence);
+  void admitWaiting(std::int64_t nowNs);
+  bool admitNext(std::int64_t nowNs);
+  void enter(Sequence& sequence, const kv::PrefixMatch& match, std::int64_t nowNs);
+  kv::PrefixMatch matchPrefix(Sequence& sequence) const;
+  std::int64_t outstandingBlocks() const;
+  int chunkFor(const Sequence& sequence) const;
+  void decideWaiting();
+  void finishPlan();
+  int budgetLeft() const { return m_plan.budget - m_used; }
+
+  void keepForUndo(Sequence& sequence, bool isRunning);
+  void restoreSequences();
+
+  // commitStep(), part by part
+  void applyRow(const PlanRow& row, const RowResult& result, std::vector<FinishedRequest>& ended);
+  void publishBlocks(Sequence& sequence);
+  FinishedRequest remove(Sequence& sequence, FinishReason finish, Reason reason, std::int64_t a);
+
+  kv::KvCache& m_cache;
+  const std::int64_t m_maxContext;
+  SchedulerLimits m_limits;
+  std::unordered_map<RequestId, std::unique_ptr<Sequence>> m_sequences;
+  RequestQueue m_waiting;
+  std::vector<Sequence*> m_running;  // in admission order
+  std::uint64_t m_arrivals = 0, m_admissions = 0;
+  SchedulerCounters m_counters;
+
+  StepPlan m_plan;
+  std::unique_ptr<kv::KvReservation> m_reservation;
+  std::vector<Undo> m_undo;
+  std::vector<Sequence*> m_order;  // running, in the order of planning
+  int m_used = 0;                  // tokens of the budget
+  bool m_leftOut = false;  // the last plan had no budget for a running request
+  std::uint64_t m_planQueries = 0, m_planHits = 0;
+};
+
+}  // namespace engine::sched

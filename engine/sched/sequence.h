@@ -1,0 +1,81 @@
+// One request as the scheduler sees it: its tokens, how far they are computed, and its blocks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/api/request.h"
+#include "engine/api/snapshot.h"
+#include "engine/base/ids.h"
+#include "engine/kv/block_table.h"
+#include "engine/kv/hash_chain.h"
+#include "engine/kv/prefix_index.h"
+
+namespace engine::sched {
+
+// What never changes about a request.
+struct SequenceSpec {
+  RequestId id;
+  std::vector<TokenId> promptIds;  // not empty
+  std::int64_t maxTokens = 128;    // >= 1
+  int priority = 0;                // lower goes first
+  std::string cacheNamespace;
+  std::int64_t arrivalNs = 0;
+  bool readsPrefixCache = true;  // false when every prompt position must be computed (prompt logprobs)
+  SloTarget slo;
+};
+
+// Counters that one step may change; restored as one value when the step is abandoned.
+struct SequenceProgress {
+  RequestState state = RequestState::Waiting;
+  std::int64_t numComputed = 0;  // positions whose KV stands; chases the number of tokens
+  std::int64_t cachedTokens = -1;  // from the prefix cache at the first admission; -1 = not yet
+  std::int64_t publishedBlocks = 0;  // leading blocks that are findable
+  std::uint64_t admissionOrder = 0;  // of the last admission
+  int preemptions = 0;
+};
+
+// Whether a request may go from one state to another.
+bool isLegalTransition(RequestState from, RequestState to);
+
+// Engine thread only. Owned by the scheduler, which alone changes it.
+struct Sequence {
+  Sequence(SequenceSpec theSpec, std::uint64_t theArrivalOrder, kv::HashChain theChain, int blockSize);
+
+  const SequenceSpec spec;
+  const std::uint64_t arrivalOrder;
+  std::vector<TokenId> tokens;  // prompt, then outputs; outputs stay outputs after a preemption
+  std::vector<TokenId> drafts;  // guesses for the next step only
+  SequenceProgress progress;
+  kv::HashChain chain;
+  kv::BlockTable table;
+
+  // Why it is where it is, from the last plan.
+  Reason reason = Reason::WaitsStart;
+  std::int64_t reasonA = 0, reasonB = 0;
+  kv::PrefixMiss prefixMiss = kv::PrefixMiss::NeverSeen;
+  std::int64_t prefixMissPosition = 0;
+  std::int64_t admittedNs = -1;
+  std::uint64_t lastStep = 0;  // last committed step that had a row of it
+  std::uint64_t waitingSinceStep = 0;
+
+  // Scratch of the plan being made.
+  int planRow = -1;
+
+  std::int64_t numTokens() const { return static_cast<std::int64_t>(tokens.size()); }
+  std::int64_t numPrompt() const { return static_cast<std::int64_t>(spec.promptIds.size()); }
+  std::int64_t numOutput() const { return numTokens() - numPrompt(); }
+  std::int64_t numPending() const { return numTokens() - progress.numComputed; }
+  // Only its newest token is to be computed, and that token was sampled. Not "has output": a resumed
+  // request prefills again.
+  bool isDecoding() const { return numPending() == 1 && numOutput() > 0; }
+  std::span<const TokenId> outputs() const {
+    return std::span(tokens).subspan(spec.promptIds.size());
+  }
+  // CHECKs that the transition is legal.
+  void setState(RequestState state);
+};
+
+}  // namespace engine::sched
