@@ -6,69 +6,120 @@ namespace engine {
 
 const char* reasonName(Reason reason) {
   switch (reason) {
-    case Reason::None: return "none";
-    case Reason::DecodeNext: return "decode";
-    case Reason::PrefillChunk: return "prefill-chunk";
-    case Reason::Verify: return "verify";
-    case Reason::ResumedAfterPreemption: return "resumed";
-    case Reason::WaitsTokenBudget: return "waits-token-budget";
-    case Reason::WaitsSequences: return "waits-sequences";
-    case Reason::WaitsBlocks: return "waits-blocks";
-    case Reason::WaitsPreemptionStep: return "waits-preemption-step";
-    case Reason::WaitsBatchEnd: return "waits-batch-end";
-    case Reason::WaitsQueueDelay: return "waits-queue-delay";
-    case Reason::WaitsPaused: return "waits-paused";
-    case Reason::WaitsStart: return "waits-start";
-    case Reason::PreemptedForBlocks: return "preempted-for-blocks";
-    case Reason::RefusedTooLong: return "refused-too-long";
-    case Reason::RefusedPoolTooSmall: return "refused-pool-too-small";
-    case Reason::RefusedBadInput: return "refused-bad-input";
-    case Reason::FinishedStop: return "finished-stop";
-    case Reason::FinishedLength: return "finished-length";
-    case Reason::FinishedContextFull: return "finished-context-full";
-    case Reason::CancelledByUser: return "cancelled";
-    case Reason::FailedStep: return "failed-step";
-    case Reason::LimitTokenBudget: return "limit-token-budget";
-    case Reason::LimitSequences: return "limit-sequences";
-    case Reason::LimitBlocks: return "limit-blocks";
-    case Reason::LimitQueueEmpty: return "limit-queue-empty";
-    case Reason::LimitBatchPolicy: return "limit-batch-policy";
+    case Reason::None:
+      return "none";
+    case Reason::DecodeNext:
+      return "decode";
+    case Reason::PrefillChunk:
+      return "prefill-chunk";
+    case Reason::Verify:
+      return "verify";
+    case Reason::ResumedAfterPreemption:
+      return "resumed";
+    case Reason::WaitsTokenBudget:
+      return "waits-token-budget";
+    case Reason::WaitsSequences:
+      return "waits-sequences";
+    case Reason::WaitsBlocks:
+      return "waits-blocks";
+    case Reason::WaitsPreemptionStep:
+      return "waits-preemption-step";
+    case Reason::WaitsBatchEnd:
+      return "waits-batch-end";
+    case Reason::WaitsQueueDelay:
+      return "waits-queue-delay";
+    case Reason::WaitsPaused:
+      return "waits-paused";
+    case Reason::WaitsStart:
+      return "waits-start";
+    case Reason::PreemptedForBlocks:
+      return "preempted-for-blocks";
+    case Reason::RefusedTooLong:
+      return "refused-too-long";
+    case Reason::RefusedPoolTooSmall:
+      return "refused-pool-too-small";
+    case Reason::RefusedBadInput:
+      return "refused-bad-input";
+    case Reason::FinishedStop:
+      return "finished-stop";
+    case Reason::FinishedLength:
+      return "finished-length";
+    case Reason::FinishedContextFull:
+      return "finished-context-full";
+    case Reason::CancelledByUser:
+      return "cancelled";
+    case Reason::FailedStep:
+      return "failed-step";
+    case Reason::LimitTokenBudget:
+      return "limit-token-budget";
+    case Reason::LimitSequences:
+      return "limit-sequences";
+    case Reason::LimitBlocks:
+      return "limit-blocks";
+    case Reason::LimitQueueEmpty:
+      return "limit-queue-empty";
+    case Reason::LimitBatchPolicy:
+      return "limit-batch-policy";
   }
   return "unknown";
 }
 
 std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
   switch (reason) {
-    case Reason::None: return "";
-    case Reason::DecodeNext: return "one token";
-    case Reason::PrefillChunk: return fmt::format("{} of {} prompt tokens (chunk)", a, b);
-    case Reason::Verify: return fmt::format("{} drafted tokens to verify", a);
-    case Reason::ResumedAfterPreemption: return fmt::format("resumed, recomputes {} tokens", a);
-    case Reason::WaitsTokenBudget: return fmt::format("token budget is full ({} of {})", a, b);
-    case Reason::WaitsSequences: return fmt::format("{} of {} sequences already run", a, b);
-    case Reason::WaitsBlocks: return fmt::format("needs {} blocks, {} are free", a, b);
-    case Reason::WaitsPreemptionStep: return "no admission in a step that preempted";
-    case Reason::WaitsBatchEnd: return "waits for the batch to end";
-    case Reason::WaitsQueueDelay: return "waits for the batch to fill";
-    case Reason::WaitsPaused: return "the engine is paused";
-    case Reason::WaitsStart: return "arrived, waits for the next step";
+    case Reason::None:
+      return "";
+    case Reason::DecodeNext:
+      return "one token";
+    case Reason::PrefillChunk:
+      return fmt::format("{} of {} prompt tokens (chunk)", a, b);
+    case Reason::Verify:
+      return fmt::format("{} drafted tokens to verify", a);
+    case Reason::ResumedAfterPreemption:
+      return fmt::format("resumed, recomputes {} tokens", a);
+    case Reason::WaitsTokenBudget:
+      return fmt::format("token budget is full ({} of {})", a, b);
+    case Reason::WaitsSequences:
+      return fmt::format("{} of {} sequences already run", a, b);
+    case Reason::WaitsBlocks:
+      return fmt::format("needs {} blocks, {} are free", a, b);
+    case Reason::WaitsPreemptionStep:
+      return "no admission in a step that preempted";
+    case Reason::WaitsBatchEnd:
+      return "waits for the batch to end";
+    case Reason::WaitsQueueDelay:
+      return "waits for the batch to fill";
+    case Reason::WaitsPaused:
+      return "the engine is paused";
+    case Reason::WaitsStart:
+      return "arrived, waits for the next step";
     case Reason::PreemptedForBlocks:
       return fmt::format("preempted: gave back {} blocks, {} were needed", a, b);
     case Reason::RefusedTooLong:
       return fmt::format("needs {} tokens, the context holds {}", a, b);
     case Reason::RefusedPoolTooSmall:
       return fmt::format("needs {} blocks, the pool has {}", a, b);
-    case Reason::RefusedBadInput: return "refused: bad input";
-    case Reason::FinishedStop: return "reached a stop";
-    case Reason::FinishedLength: return fmt::format("reached its limit of {} tokens", a);
-    case Reason::FinishedContextFull: return fmt::format("filled the context of {} tokens", a);
-    case Reason::CancelledByUser: return "stopped";
-    case Reason::FailedStep: return "failed";
-    case Reason::LimitTokenBudget: return "token budget";
-    case Reason::LimitSequences: return "sequences";
-    case Reason::LimitBlocks: return "no blocks";
-    case Reason::LimitQueueEmpty: return "queue empty";
-    case Reason::LimitBatchPolicy: return "batch policy";
+    case Reason::RefusedBadInput:
+      return "refused: bad input";
+    case Reason::FinishedStop:
+      return "reached a stop";
+    case Reason::FinishedLength:
+      return fmt::format("reached its limit of {} tokens", a);
+    case Reason::FinishedContextFull:
+      return fmt::format("filled the context of {} tokens", a);
+    case Reason::CancelledByUser:
+      return "stopped";
+    case Reason::FailedStep:
+      return "failed";
+    case Reason::LimitTokenBudget:
+      return "token budget";
+    case Reason::LimitSequences:
+      return "sequences";
+    case Reason::LimitBlocks:
+      return "no blocks";
+    case Reason::LimitQueueEmpty:
+      return "queue empty";
+    case Reason::LimitBatchPolicy:
+      return "batch policy";
   }
   return "";
 }
