@@ -1,0 +1,99 @@
+#include "engine/exec/backend_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace engine::exec {
+
+namespace {
+
+using kernels::cpu::Isa;
+
+// Fastest first.
+constexpr std::array kBestFirst = {Isa::Amx, Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2};
+constexpr std::array kAllKinds = {IsaKind::Auto,    IsaKind::Reference,  IsaKind::Avx2,
+                                  IsaKind::AvxVnni, IsaKind::Avx512Vnni, IsaKind::Amx};
+
+IsaKind kindOf(Isa isa) {
+  switch (isa) {
+    case Isa::Avx2:
+      return IsaKind::Avx2;
+    case Isa::AvxVnni:
+      return IsaKind::AvxVnni;
+    case Isa::Avx512Vnni:
+      return IsaKind::Avx512Vnni;
+    case Isa::Amx:
+      return IsaKind::Amx;
+  }
+  return IsaKind::Reference;
+}
+
+bool isIn(Isa isa, std::span<const Isa> supported) {
+  return std::ranges::find(supported, isa) != supported.end();
+}
+
+Result<IsaKind> parseIsa(std::string_view name) {
+  for (const IsaKind kind : kAllKinds) {
+    if (name == isaName(kind)) return kind;
+  }
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("TESSERA_ISA is \"{}\"; it takes auto, reference, avx2, avxvnni, "
+                           "avx512vnni or amx",
+                           name)};
+}
+
+std::string namesOf(std::span<const Isa> supported) {
+  std::string names = "reference";
+  for (const Isa isa : supported) names += fmt::format(", {}", isaName(kindOf(isa)));
+  return names;
+}
+
+BackendChoice bestOf(std::span<const Isa> supported) {
+  for (const Isa isa : kBestFirst) {
+    if (isIn(isa, supported)) return {isa, ""};
+  }
+  return {std::nullopt,
+          "this processor has no AVX2, so the plain float32 recipe runs, which is slow"};
+}
+
+}  // namespace
+
+Result<BackendChoice> chooseBackend(IsaKind asked,
+                                    const char* environment,
+                                    std::span<const Isa> supported) {
+  if (asked == IsaKind::Auto && environment != nullptr && *environment != '\0') {
+    asked = TRY(parseIsa(environment));
+  }
+  if (asked == IsaKind::Auto) return bestOf(supported);
+  if (asked == IsaKind::Reference) return BackendChoice{};
+  for (const Isa isa : kBestFirst) {
+    if (kindOf(isa) == asked && isIn(isa, supported)) return BackendChoice{isa, ""};
+  }
+  return Error{ErrorCode::Unsupported, fmt::format("this machine cannot run --isa {}; it runs {}",
+                                                   isaName(asked), namesOf(supported))};
+}
+
+Result<kernels::KvType> chooseKvType(KvDType asked, const BackendChoice& backend) {
+  switch (asked) {
+    case KvDType::Default:
+      return backend.cpuIsa.has_value() ? kernels::KvType::BF16 : kernels::KvType::F32;
+    case KvDType::F32:
+      return kernels::KvType::F32;
+    case KvDType::F16:
+      return kernels::KvType::F16;
+    case KvDType::BF16:
+      return kernels::KvType::BF16;
+    case KvDType::Fp8:
+    case KvDType::Int8:
+    case KvDType::Int4:
+      break;
+  }
+  return Error{
+      ErrorCode::Unsupported,
+      fmt::format("--kv-dtype {} is not built yet; f32, f16 and bf16 are", kvDTypeName(asked))};
+}
+
+}  // namespace engine::exec

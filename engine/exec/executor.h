@@ -1,0 +1,50 @@
+// Runs the rows of a step on some device: a real model here, a simulated one in engine/sim, a toy
+// in tests. Knows nothing of requests or of scheduling.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
+#include "engine/exec/sequence_rows.h"
+#include "kernels/core/kv_layout.h"
+#include "kernels/core/ops.h"
+
+namespace engine::exec {
+
+// Logits rows [first, first + count) of the step, numbered over all sequences in order.
+//   logits [count, vocabSize] f32, valid during the call
+using LogitsSink = std::function<void(int first, int count, const float* logits)>;
+
+// Engine thread only.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Writes the K and V of all rows into their blocks and hands the wanted logits to `sink`, at most
+  // maxLogitRows() at a time. Cancelled soon after `cancel` rises; what the step wrote is then
+  // undefined beyond the tokens computed before it. A failure concerns this step alone.
+  virtual Result<void> execute(std::span<const SequenceRows> sequences,
+                               const std::atomic<bool>* cancel,
+                               const LogitsSink& sink) = 0;
+
+  virtual std::int64_t vocabSize() const = 0;
+  virtual int maxLogitRows() const = 0;
+  virtual const kernels::KvLayout& layout() const = 0;
+  virtual kernels::BackendInfo info() const = 0;
+  virtual kernels::OpsCounters takeCounters() = 0;
+
+  // Whole blocks, all layers, in the order given.
+  virtual void copyBlocks(std::span<const kernels::BlockCopy> copies) = 0;
+  // One block to and from host memory: layout().bytesPerBlock() bytes.
+  virtual void readBlock(BlockId block, std::byte* out) const = 0;
+  virtual void writeBlock(BlockId block, const std::byte* in) = 0;
+};
+
+}  // namespace engine::exec
