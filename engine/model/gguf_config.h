@@ -1,0 +1,20 @@
+// The decoder that a GGUF file describes, as data.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/model/gguf_file.h"
+#include "engine/model/model_config.h"
+
+namespace engine::model {
+
+// Unsupported, naming it, for an architecture, rule or tensor type that we do not run; CorruptFile
+// for values that are absent, out of bounds or contradict each other.
+Result<ModelConfig> readConfig(const GgufFile& file);
+
+// Elements of all tensors.
+std::int64_t countParameters(const GgufFile& file);
+
+// The tensor type that holds most elements: "Q4_1"; "" without tensors.
+std::string dominantType(const GgufFile& file);
+
+}  // namespace engine::model
