@@ -87,7 +87,7 @@ BackendResult createOps(const BackendRequest& request);
 
 namespace cpu {
 enum class Isa : std::uint8_t { Avx2, AvxVnni, Avx512Vnni, Amx };
-// What this processor and operating system can run; empty = none of ours (use reference).
+// What this processor and operating system can run, best first; empty = none of ours (use reference).
 std::span<const Isa> supportedIsas();
 // Packed layouts and vector kernels. Unsupported (named) when `isa` cannot run here.
 BackendResult createOps(const BackendRequest& request, Isa isa);

@@ -8,10 +8,6 @@ namespace {
 
 using Bytes = const std::uint8_t*;
 
-// The 16 levels of IQ4_NL and IQ4_XS, plus 128 so that they are unsigned codes with zero point 128.
-constexpr std::uint8_t kNonLinearCodes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
-                                              129, 141, 153, 166, 181, 197, 217, 241};
-
 std::uint16_t load16(Bytes p) {
   return static_cast<std::uint16_t>(p[0] | (p[1] << 8));
 }

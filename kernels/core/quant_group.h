@@ -11,6 +11,10 @@ namespace kernels {
 
 inline constexpr int kGroupSize = 32;
 
+// The 16 levels of IQ4_NL and IQ4_XS, plus 128 so that they are unsigned codes with zero point 128.
+inline constexpr std::uint8_t kNonLinearCodes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                     129, 141, 153, 166, 181, 197, 217, 241};
+
 // 32 consecutive weights; h = i / 16 picks the half:
 //   x[i] = (scale * subScale[h]) * (codes[i] - zero)  [ - minScale * subMin[h]  when hasMin ]
 // each operation rounded to f32 in this order: that is the formats' definition, bit for bit.

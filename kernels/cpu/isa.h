@@ -1,0 +1,24 @@
+// Which instruction sets a processor can run, from what CPUID and XGETBV say.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/ops.h"
+
+namespace kernels::cpu {
+
+// Registers as the processor gives them; made up in tests.
+struct CpuFeatureWords {
+  std::uint32_t leaf1Ecx = 0;
+  std::uint32_t leaf7Ebx = 0, leaf7Ecx = 0;
+  std::uint32_t leaf7Sub1Eax = 0;
+  std::uint64_t enabledState = 0;  // XCR0: what the operating system saves; 0 without OSXSAVE
+};
+
+CpuFeatureWords readCpuFeatures();
+
+// Those of ours that can run, best first. Only sets that have kernels are listed.
+std::vector<Isa> isasOf(const CpuFeatureWords& words);
+
+}  // namespace kernels::cpu

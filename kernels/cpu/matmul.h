@@ -1,0 +1,53 @@
+// Products of quantised activations with packed weights, for any range of rows and tiles.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/core/ops.h"
+#include "kernels/cpu/packed_matrix.h"
+#include "kernels/cpu/quantized_rows.h"
+
+namespace kernels::cpu {
+
+struct QuantizedGroup;
+struct TileJob;
+
+struct MatmulRange {
+  int rowBegin = 0, rowEnd = 0;
+  int tileBegin = 0, tileEnd = 0;
+};
+
+// One instruction set's kernels. All of them give the same bits: a result is, column by column, a
+// chain over the groups of 32 in order,
+//   y = fma(n * scale, weightScale, y)  [ y = fma(scaledSum, weightMin, y) ]
+// with n exact, whatever the number of rows, the ranges and the vector width. Thread-safe: calls
+// whose outputs do not overlap may run at once.
+class Matmul {
+ public:
+  // isa: one that supportedIsas() lists.
+  explicit Matmul(Isa isa);
+
+  Isa isa() const { return m_isa; }
+
+  // Quantises cols() floats into `row` (and keeps them when rows.hasFloats()).
+  void quantizeRow(const float* in, QuantizedRows& rows, int row) const;
+  // The same for part of a row: in[count * 32] becomes groups [firstGroup, firstGroup + count).
+  void quantizeGroups(
+      const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const;
+
+  // out: where row rowBegin and the first column of tileBegin go; one row is ldOut floats further.
+  // Columns of neighbouring tiles and parts are adjacent, so a range of tiles fills
+  // firstColumnOfTile(tileEnd - 1) + numColumnsOfTile(tileEnd - 1) - firstColumnOfTile(tileBegin).
+  void multiplyTiles(const PackedMatrix& matrix,
+                     const QuantizedRows& rows,
+                     const MatmulRange& range,
+                     float* out,
+                     std::ptrdiff_t ldOut) const;
+
+ private:
+  Isa m_isa;
+  void (*m_quantize)(const float* in, int count, QuantizedGroup* out);
+  void (*m_multiply)(const TileJob& job);
+};
+
+}  // namespace kernels::cpu

@@ -1,0 +1,516 @@
+// Matrix kernels on 256-bit AVX2 without a dot instruction: lane = output column, as in the 512-bit
+// file, and bit for bit the same results. Codes of few bits are summed in 16 bits as long as that
+// cannot overflow, e.g. 8 steps of 2 * 15 * 127 for nibbles; eight-bit codes are made signed.
+#include <immintrin.h>
+
+#include <utility>
+
+#include "kernels/core/quant_group.h"
+#include "kernels/cpu/tile_job.h"
+#include "kernels/cpu/tile_traits.h"
+
+namespace kernels::cpu {
+
+namespace {
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+constexpr int kMaxRows = 4;
+constexpr int kMaxDirectRows = 4;          // up to here codes are unpacked for each register block
+constexpr int kPanelGroups = 16;           // groups unpacked at a time beyond that
+constexpr int kRowBlockBytes = 192 << 10;  // activations that are to stay in L2
+constexpr int kStepBytes = kTileColumns * 4;
+constexpr int kLanes = 8;  // columns of a vector
+
+ALWAYS_INLINE __m256i loadBytes(const std::byte* p) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+ALWAYS_INLINE __m256 loadHalves(const std::byte* p) {
+  return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+ALWAYS_INLINE __m256 signedBytes(const std::byte* p) {
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+
+template <int Shift>
+ALWAYS_INLINE __m256i shiftLeft(__m256i v) {
+  if constexpr (Shift > 0) return _mm256_slli_epi16(v, Shift);
+  if constexpr (Shift < 0) return _mm256_srli_epi16(v, -Shift);
+  return v;
+}
+
+ALWAYS_INLINE __m256i masked(__m256i v, char mask) {
+  return _mm256_and_si256(v, _mm256_set1_epi8(mask));
+}
+
+// load<S> gives step S of vector j's columns; kMaxSteps steps of codes times activations fit into
+// 16 bits (0: not even one, the code is a signed byte plus 128).
+template <CodeLayout>
+struct CodeReader;
+
+template <>
+struct CodeReader<CodeLayout::Nibble> {
+  static constexpr int kMaxSteps = 8;
+
+  template <int S>
+  static ALWAYS_INLINE __m256i load(const std::byte* codes, int j) {
+    const __m256i both = loadBytes(codes + (S % 4) * kStepBytes + j * 32);
+    return masked(S < 4 ? both : _mm256_srli_epi16(both, 4), 15);
+  }
+};
+
+template <>
+struct CodeReader<CodeLayout::NibbleTable> {
+  static constexpr int kMaxSteps = 0;
+
+  template <int S>
+  static ALWAYS_INLINE __m256i load(const std::byte* codes, int j) {
+    const __m256i levels = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(kNonLinearCodes)));
+    return _mm256_shuffle_epi8(levels, CodeReader<CodeLayout::Nibble>::load<S>(codes, j));
+  }
+};
+
+template <>
+struct CodeReader<CodeLayout::Five> {
+  static constexpr int kMaxSteps = 4;
+
+  template <int S>
+  static ALWAYS_INLINE __m256i load(const std::byte* codes, int j) {
+    const __m256i plane = shiftLeft<4 - S>(loadBytes(codes + 4 * kStepBytes + j * 32));
+    return _mm256_or_si256(CodeReader<CodeLayout::Nibble>::load<S>(codes, j), masked(plane, 16));
+  }
+};
+
+template <>
+struct CodeReader<CodeLayout::Six> {
+  static constexpr int kMaxSteps = 2;
+
+  template <int S>
+  static ALWAYS_INLINE __m256i load(const std::byte* codes, int j) {
+    const __m256i pairs = loadBytes(codes + (4 + S / 4) * kStepBytes + j * 32);
+    return _mm256_or_si256(CodeReader<CodeLayout::Nibble>::load<S>(codes, j),
+                           masked(shiftLeft<4 - 2 * (S % 4)>(pairs), 48));
+  }
+};
+
+template <>
+struct CodeReader<CodeLayout::Byte> {
+  static constexpr int kMaxSteps = 0;
+
+  template <int S>
+  static ALWAYS_INLINE __m256i load(const std::byte* codes, int j) {
+    return loadBytes(codes + S * kStepBytes + j * 32);
+  }
+};
+
+struct Scales {
+  __m256 scale, min;  // of one vector's columns
+};
+
+// A packed tile, its codes and scales read as vectors.
+template <CodeLayout C, ScaleLayout S>
+class PackedGroups {
+ public:
+  static constexpr int kNumHalves = halvesOf(S);
+  static constexpr bool kHasMin = hasMin(S);
+  static constexpr int kMaxSteps = CodeReader<C>::kMaxSteps;
+
+  explicit ALWAYS_INLINE PackedGroups(const std::byte* tile) : m_cursor(tile) {}
+
+  template <int Step>
+  ALWAYS_INLINE __m256i load(int j) const {
+    return CodeReader<C>::template load<Step>(m_cursor.codes, j);
+  }
+
+  // Of half h. Sub-scales are signed only where there is no minimum; with one they have 6 bits at
+  // most.
+  ALWAYS_INLINE Scales scales(int h, int j) const {
+    Scales out;
+    const std::byte* halves = m_cursor.scaleHalves() + 16 * j;
+    out.scale = loadHalves(halves);
+    if constexpr (kHasMin) out.min = loadHalves(halves + 64);
+    if constexpr (isSuper(S)) {
+      out.scale = _mm256_mul_ps(out.scale, signedBytes(m_cursor.subScales(h) + kLanes * j));
+      if constexpr (kHasMin) {
+        out.min = _mm256_mul_ps(out.min, signedBytes(m_cursor.subMins(h) + kLanes * j));
+      }
+    }
+    return out;
+  }
+
+  ALWAYS_INLINE void next() { m_cursor.next(); }
+
+ private:
+  TileCursor<C, S> m_cursor;
+};
+
+// Codes and scales of some groups, unpacked once for many rows.
+template <int NumHalves, bool HasMin>
+struct alignas(64) Panel {
+  static constexpr int kNumScales = kPanelGroups * NumHalves * kTileColumns;
+  std::byte codes[kPanelGroups * 8 * kStepBytes];
+  float scale[kNumScales];
+  float min[HasMin ? kNumScales : 1];
+};
+
+template <CodeLayout C, ScaleLayout S>
+class PanelGroups {
+ public:
+  static constexpr int kNumHalves = halvesOf(S);
+  static constexpr bool kHasMin = hasMin(S);
+  static constexpr int kMaxSteps = CodeReader<C>::kMaxSteps;
+
+  explicit ALWAYS_INLINE PanelGroups(const Panel<kNumHalves, kHasMin>& panel)
+      : m_codes(panel.codes), m_scale(panel.scale), m_min(panel.min) {}
+
+  template <int Step>
+  ALWAYS_INLINE __m256i load(int j) const {
+    return CodeReader<CodeLayout::Byte>::load<Step>(m_codes, j);
+  }
+
+  ALWAYS_INLINE Scales scales(int h, int j) const {
+    Scales out;
+    out.scale = _mm256_load_ps(m_scale + h * kTileColumns + kLanes * j);
+    if constexpr (kHasMin) out.min = _mm256_load_ps(m_min + h * kTileColumns + kLanes * j);
+    return out;
+  }
+
+  ALWAYS_INLINE void next() {
+    m_codes += 8 * kStepBytes;
+    m_scale += kNumHalves * kTileColumns;
+    if constexpr (kHasMin) m_min += kNumHalves * kTileColumns;
+  }
+
+ private:
+  const std::byte* m_codes;
+  const float* m_scale;
+  const float* m_min;
+};
+
+// Signed codes carry no zero point: their sums begin with the bias alone.
+template <Start Z>
+ALWAYS_INLINE __m256i startValue(const QuantizedGroup& group, int h) {
+  if constexpr (Z == Start::Zero8) return _mm256_set1_epi32(group.start8);
+  if constexpr (Z == Start::Zero16) return _mm256_set1_epi32(group.start16);
+  if constexpr (Z == Start::Zero32) return _mm256_set1_epi32(group.start32[h]);
+  return _mm256_set1_epi32(kSumBias);
+}
+
+// scale * sum of the values that half h covers
+template <int NumHalves>
+ALWAYS_INLINE __m256 scaledSum(const QuantizedGroup& group, int h) {
+  if constexpr (NumHalves == 1) return _mm256_set1_ps(group.scaledSum);
+  const float sum = static_cast<float>(kSumBias - group.start32[h]) * (1.0f / 32.0f);
+  return _mm256_set1_ps(group.scale * sum);
+}
+
+// Rows x Vectors sums; the vectors begin at column firstVector * 8 of the tile.
+template <int Rows, int Vectors>
+struct Block {
+  using IntSums = __m256i[Rows][Vectors];
+  using Sums = __m256[Rows][Vectors];
+  int firstVector;
+  const QuantizedGroup* rows[Rows];
+  Sums y;
+
+  // Position P in the order of steps; `part` holds 16-bit sums that are emptied into n in time.
+  template <int P, int S, bool IsLast, typename Groups>
+  ALWAYS_INLINE void addStep(const Groups& groups, IntSums& part, IntSums& n) const {
+    const __m256i ones = _mm256_set1_epi16(1);
+    constexpr int kMaxSteps = Groups::kMaxSteps;
+    for (int j = 0; j < Vectors; ++j) {
+      __m256i w = groups.template load<S>(firstVector + j);
+      if constexpr (kMaxSteps == 0) w = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
+      const __m256i magnitude = kMaxSteps == 0 ? _mm256_abs_epi8(w) : w;
+      for (int i = 0; i < Rows; ++i) {
+        __m256i a = _mm256_set1_epi32(*reinterpret_cast<const int*>(rows[i]->values + 4 * S));
+        if constexpr (kMaxSteps == 0) a = _mm256_sign_epi8(a, w);
+        const __m256i product = _mm256_maddubs_epi16(magnitude, a);
+        if constexpr (kMaxSteps == 0) {
+          n[i][j] = _mm256_add_epi32(n[i][j], _mm256_madd_epi16(product, ones));
+        } else {
+          part[i][j] = P % kMaxSteps == 0 ? product : _mm256_add_epi16(part[i][j], product);
+          if constexpr ((P + 1) % kMaxSteps == 0 || IsLast) {
+            n[i][j] = _mm256_add_epi32(n[i][j], _mm256_madd_epi16(part[i][j], ones));
+          }
+        }
+      }
+    }
+  }
+
+  // y += weights of one group (or of one half of it) times its activations.
+  template <Start Z, typename Groups, int... Positions, int... Steps>
+  ALWAYS_INLINE void addHalf(const Groups& groups,
+                             int h,
+                             std::integer_sequence<int, Positions...>,
+                             std::integer_sequence<int, Steps...>) {
+    IntSums n, part;
+    for (int i = 0; i < Rows; ++i) {
+      for (int j = 0; j < Vectors; ++j) n[i][j] = startValue<Z>(*rows[i], h);
+    }
+    constexpr int kNumSteps = sizeof...(Steps);
+    (addStep<Positions, Steps, Positions == kNumSteps - 1>(groups, part, n), ...);
+    for (int j = 0; j < Vectors; ++j) {
+      const Scales scales = groups.scales(h, firstVector + j);
+      for (int i = 0; i < Rows; ++i) {
+        const __m256 value =
+            _mm256_fmadd_ps(_mm256_castsi256_ps(n[i][j]), _mm256_set1_ps(rows[i]->scale),
+                            _mm256_set1_ps(rows[i]->shift));
+        y[i][j] = _mm256_fmadd_ps(value, scales.scale, y[i][j]);
+        if constexpr (Groups::kHasMin) {
+          y[i][j] =
+              _mm256_fmadd_ps(scaledSum<Groups::kNumHalves>(*rows[i], h), scales.min, y[i][j]);
+        }
+      }
+    }
+  }
+
+  template <Start Z, typename Groups>
+  ALWAYS_INLINE void addGroups(Groups groups, int numGroups) {
+    using FourPositions = std::make_integer_sequence<int, 4>;
+    for (int g = 0; g < numGroups; ++g) {
+      if constexpr (Groups::kNumHalves == 1) {
+        addHalf<Z>(groups, 0, std::make_integer_sequence<int, 8>{},
+                   std::integer_sequence<int, 0, 4, 1, 5, 2, 6, 3, 7>{});
+      } else {
+        addHalf<Z>(groups, 0, FourPositions{}, std::integer_sequence<int, 0, 1, 2, 3>{});
+        addHalf<Z>(groups, 1, FourPositions{}, std::integer_sequence<int, 4, 5, 6, 7>{});
+      }
+      groups.next();
+      for (int i = 0; i < Rows; ++i) ++rows[i];
+    }
+  }
+};
+
+struct Output {
+  float* at;
+  std::ptrdiff_t ld;
+  int numColumns;
+};
+
+Output outputOf(const TileJob& job, int tile, int firstRow) {
+  return {job.out + firstRow * job.ldOut + tile * kTileColumns, job.ldOut,
+          job.numColumns - tile * kTileColumns};
+}
+
+// Lanes of vector j that are inside the matrix.
+ALWAYS_INLINE __m256i laneMask(const Output& out, int j) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(out.numColumns - j * kLanes), lanes);
+}
+
+template <int Rows, int Vectors>
+ALWAYS_INLINE void loadSums(const Output& out, Block<Rows, Vectors>& block) {
+  for (int j = 0; j < Vectors; ++j) {
+    const int vector = block.firstVector + j;
+    const __m256i mask = laneMask(out, vector);
+    for (int i = 0; i < Rows; ++i) {
+      block.y[i][j] = _mm256_maskload_ps(out.at + i * out.ld + vector * kLanes, mask);
+    }
+  }
+}
+
+template <int Rows, int Vectors>
+ALWAYS_INLINE void storeSums(const Output& out, const Block<Rows, Vectors>& block) {
+  for (int j = 0; j < Vectors; ++j) {
+    const int vector = block.firstVector + j;
+    const __m256i mask = laneMask(out, vector);
+    for (int i = 0; i < Rows; ++i) {
+      _mm256_maskstore_ps(out.at + i * out.ld + vector * kLanes, mask, block.y[i][j]);
+    }
+  }
+}
+
+template <int Rows, int Vectors>
+ALWAYS_INLINE void clearSums(Block<Rows, Vectors>& block) {
+  for (int i = 0; i < Rows; ++i) {
+    for (int j = 0; j < Vectors; ++j) block.y[i][j] = _mm256_setzero_ps();
+  }
+}
+
+// One row takes all four vectors at once, so that its packed weights stream by; several rows take
+// two.
+consteval int vectorsFor(int numRows) {
+  return numRows == 1 ? 4 : 2;
+}
+
+// Groups [firstGroup, firstGroup + numGroups) of rows firstRow .. firstRow + Rows - 1 and one tile.
+template <Start Z, int Rows, typename Groups>
+ALWAYS_INLINE void multiplyRows(const TileJob& job,
+                                const Groups& groups,
+                                int tile,
+                                int firstRow,
+                                int firstGroup,
+                                int numGroups) {
+  constexpr int kVectors = vectorsFor(Rows);
+  const Output out = outputOf(job, tile, firstRow);
+  for (int vector = 0; vector < kTileColumns / kLanes; vector += kVectors) {
+    Block<Rows, kVectors> block;
+    block.firstVector = vector;
+    for (int i = 0; i < Rows; ++i) {
+      block.rows[i] = job.groups + std::ptrdiff_t{firstRow + i} * job.numGroups + firstGroup;
+    }
+    if (firstGroup > 0) {
+      loadSums(out, block);
+    } else {
+      clearSums(block);
+    }
+    block.template addGroups<Z>(groups, numGroups);
+    storeSums(out, block);
+  }
+}
+
+template <CodeLayout C, ScaleLayout S>
+void multiplyDirect(const TileJob& job) {
+  for (int t = 0; t < job.numTiles; ++t) {
+    const PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
+    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
+      multiplyRows<startOf(C, S), decltype(rows)::value>(job, groups, t, firstRow, 0,
+                                                         job.numGroups);
+    });
+  }
+}
+
+template <typename Groups, int... Steps>
+ALWAYS_INLINE void unpackCodes(const Groups& groups,
+                               std::byte* out,
+                               std::integer_sequence<int, Steps...>) {
+  for (int j = 0; j < kTileColumns / kLanes; ++j) {
+    (_mm256_store_si256(reinterpret_cast<__m256i*>(out + Steps * kStepBytes + 32 * j),
+                        groups.template load<Steps>(j)),
+     ...);
+  }
+}
+
+// Moves `groups` on by numGroups.
+template <typename Groups, typename PanelType>
+ALWAYS_INLINE void unpackPanel(Groups& groups, int numGroups, PanelType& panel) {
+  for (int g = 0; g < numGroups; ++g) {
+    unpackCodes(groups, panel.codes + g * 8 * kStepBytes, std::make_integer_sequence<int, 8>{});
+    for (int h = 0; h < Groups::kNumHalves; ++h) {
+      for (int j = 0; j < kTileColumns / kLanes; ++j) {
+        const Scales scales = groups.scales(h, j);
+        const int at = (g * Groups::kNumHalves + h) * kTileColumns + kLanes * j;
+        _mm256_store_ps(panel.scale + at, scales.scale);
+        if constexpr (Groups::kHasMin) _mm256_store_ps(panel.min + at, scales.min);
+      }
+    }
+    groups.next();
+  }
+}
+
+template <CodeLayout C, ScaleLayout S>
+void multiplyTileByPanels(const TileJob& job, int t) {
+  Panel<halvesOf(S), hasMin(S)> panel;
+  PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
+  for (int g = 0; g < job.numGroups; g += kPanelGroups) {
+    const int count = job.numGroups - g < kPanelGroups ? job.numGroups - g : kPanelGroups;
+    unpackPanel(groups, count, panel);
+    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
+      multiplyRows<startOf(C, S), decltype(rows)::value>(job, PanelGroups<C, S>(panel), t, firstRow,
+                                                         g, count);
+    });
+  }
+}
+
+template <CodeLayout C, ScaleLayout S>
+void multiplyQuantized(const TileJob& job) {
+  if (job.numRows <= kMaxDirectRows) return multiplyDirect<C, S>(job);
+  for (int t = 0; t < job.numTiles; ++t) multiplyTileByPanels<C, S>(job, t);
+}
+
+template <CodeLayout C>
+ALWAYS_INLINE __m256 loadFloats(const std::byte* p) {
+  if constexpr (C == CodeLayout::F16) return loadHalves(p);
+  if constexpr (C == CodeLayout::BF16) {
+    const __m128i bits = _mm_load_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  }
+  return _mm256_load_ps(reinterpret_cast<const float*>(p));
+}
+
+template <CodeLayout C, int Rows>
+ALWAYS_INLINE void multiplyFloatRows(const TileJob& job, int tile, int firstRow) {
+  constexpr int kSize = C == CodeLayout::F32 ? 4 : 2;
+  constexpr int kVectors = vectorsFor(Rows);
+  const std::ptrdiff_t numInputs = std::ptrdiff_t{job.numGroups} * kGroupSize;
+  const float* first = job.floats + firstRow * numInputs;
+  const std::byte* weights = job.tiles + static_cast<std::size_t>(tile) * job.tileBytes;
+  for (int vector = 0; vector < kTileColumns / kLanes; vector += kVectors) {
+    Block<Rows, kVectors> block;
+    block.firstVector = vector;
+    clearSums(block);
+    for (std::ptrdiff_t k = 0; k < numInputs; ++k) {
+      for (int j = 0; j < kVectors; ++j) {
+        const std::ptrdiff_t at = k * kTileColumns + (vector + j) * kLanes;
+        const __m256 w = loadFloats<C>(weights + at * kSize);
+        for (int i = 0; i < Rows; ++i) {
+          const __m256 x = _mm256_set1_ps(first[i * numInputs + k]);
+          block.y[i][j] = _mm256_fmadd_ps(x, w, block.y[i][j]);
+        }
+      }
+    }
+    storeSums(outputOf(job, tile, firstRow), block);
+  }
+}
+
+template <CodeLayout C>
+void multiplyFloats(const TileJob& job) {
+  for (int t = 0; t < job.numTiles; ++t) {
+    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
+      multiplyFloatRows<C, decltype(rows)::value>(job, t, firstRow);
+    });
+  }
+}
+
+void multiplyBlock(const TileJob& job) {
+  using C = CodeLayout;
+  using S = ScaleLayout;
+  switch (job.layout.codes) {
+    case C::Nibble:
+      if (job.layout.scales == S::Half) return multiplyQuantized<C::Nibble, S::Half>(job);
+      if (job.layout.scales == S::HalfMin) return multiplyQuantized<C::Nibble, S::HalfMin>(job);
+      if (job.layout.scales == S::SuperMin) return multiplyQuantized<C::Nibble, S::SuperMin>(job);
+      return multiplyQuantized<C::Nibble, S::Super16Min>(job);
+    case C::NibbleTable:
+      if (job.layout.scales == S::Half) return multiplyQuantized<C::NibbleTable, S::Half>(job);
+      return multiplyQuantized<C::NibbleTable, S::Super>(job);
+    case C::Five:
+      if (job.layout.scales == S::Half) return multiplyQuantized<C::Five, S::Half>(job);
+      if (job.layout.scales == S::HalfMin) return multiplyQuantized<C::Five, S::HalfMin>(job);
+      return multiplyQuantized<C::Five, S::SuperMin>(job);
+    case C::Six:
+      return multiplyQuantized<C::Six, S::Super16>(job);
+    case C::Byte:
+      return multiplyQuantized<C::Byte, S::Half>(job);
+    case C::F16:
+      return multiplyFloats<C::F16>(job);
+    case C::BF16:
+      return multiplyFloats<C::BF16>(job);
+    case C::F32:
+      return multiplyFloats<C::F32>(job);
+  }
+}
+
+}  // namespace
+
+// Row blocks small enough that their activations stay in L2 while the tiles pass by.
+void multiplyAvx2(const TileJob& job) {
+  const int rowBytes = job.numGroups * static_cast<int>(sizeof(QuantizedGroup));
+  const int fitting = kRowBlockBytes / rowBytes / kMaxRows * kMaxRows;
+  const int blockRows = fitting < 4 * kMaxRows ? 4 * kMaxRows : fitting;
+  for (int row = 0; row < job.numRows; row += blockRows) {
+    TileJob block = job;
+    block.numRows = job.numRows - row < blockRows ? job.numRows - row : blockRows;
+    block.groups += std::ptrdiff_t{row} * job.numGroups;
+    if (block.floats != nullptr) block.floats += std::ptrdiff_t{row} * job.numGroups * kGroupSize;
+    block.out += row * job.ldOut;
+    multiplyBlock(block);
+  }
+}
+
+}  // namespace kernels::cpu

@@ -1,0 +1,176 @@
+#include "kernels/cpu/pack_tile.h"
+
+#include <array>
+#include <cstring>
+
+#include "kernels/core/quant_group.h"
+
+namespace kernels::cpu {
+
+namespace {
+
+constexpr std::size_t kStepBytes = kTileColumns * 4;  // one step of all columns
+
+// What packing one column needs to know of its tile.
+struct Column {
+  TileLayout layout;
+  std::size_t index;  // 0..31
+  int codeShift;      // added to every code, to share a zero point with another format
+};
+
+void store32(std::byte* p, std::uint32_t word) {
+  std::memcpy(p, &word, sizeof word);
+}
+
+void store16(std::byte* p, std::uint16_t half) {
+  std::memcpy(p, &half, sizeof half);
+}
+
+// Level to index of IQ4's table.
+constexpr std::array<std::uint8_t, 256> makeLevelIndices() {
+  std::array<std::uint8_t, 256> indices{};
+  for (std::uint8_t i = 0; i < 16; ++i) indices[kNonLinearCodes[i]] = i;
+  return indices;
+}
+
+constexpr std::array<std::uint8_t, 256> kLevelIndices = makeLevelIndices();
+
+using Words = std::array<std::uint32_t, 8>;  // a group's codes, one word a step
+
+Words wordsOf(const QuantGroup& group, const Column& column) {
+  std::array<std::uint8_t, kGroupSize> codes;
+  for (std::size_t i = 0; i < kGroupSize; ++i) {
+    const std::uint8_t code = group.codes[i];
+    codes[i] = column.layout.codes == CodeLayout::NibbleTable
+                   ? kLevelIndices[code]
+                   : static_cast<std::uint8_t>(code + column.codeShift);
+  }
+  Words words;
+  std::memcpy(words.data(), codes.data(), codes.size());
+  return words;
+}
+
+void storeNibbles(const Words& words, std::byte* out) {
+  for (std::size_t s = 0; s < 4; ++s) {
+    const std::uint32_t low = words[s] & 0x0F0F0F0Fu, high = words[s + 4] & 0x0F0F0F0Fu;
+    store32(out + s * kStepBytes, low | (high << 4));
+  }
+}
+
+void storeFifthBits(const Words& words, std::byte* out) {
+  std::uint32_t plane = 0;
+  for (std::size_t s = 0; s < 8; ++s) plane |= ((words[s] >> 4) & 0x01010101u) << s;
+  store32(out, plane);
+}
+
+void storeTopPairs(const Words& words, std::byte* out) {
+  for (std::size_t p = 0; p < 2; ++p) {
+    std::uint32_t plane = 0;
+    for (std::size_t s = 0; s < 4; ++s) {
+      plane |= ((words[4 * p + s] >> 4) & 0x03030303u) << (2 * s);
+    }
+    store32(out + p * kStepBytes, plane);
+  }
+}
+
+void storeCodes(const QuantGroup& group, const Column& column, std::byte* codes) {
+  const Words words = wordsOf(group, column);
+  std::byte* out = codes + 4 * column.index;
+  if (column.layout.codes == CodeLayout::Byte) {
+    for (std::size_t s = 0; s < 8; ++s) store32(out + s * kStepBytes, words[s]);
+    return;
+  }
+  storeNibbles(words, out);
+  if (column.layout.codes == CodeLayout::Five) storeFifthBits(words, out + 4 * kStepBytes);
+  if (column.layout.codes == CodeLayout::Six) storeTopPairs(words, out + 4 * kStepBytes);
+}
+
+// The minimum as it is added: a format that subtracts it (subMin >= 0) gets the sign turned.
+std::uint16_t addedMinBits(const QuantGroup& group) {
+  const bool isAdded = group.subMin[0] < 0;
+  return isAdded ? group.minBits : static_cast<std::uint16_t>(group.minBits ^ 0x8000u);
+}
+
+void storeGroupScales(const QuantGroup& group, const Column& column, std::byte* scales) {
+  store16(scales + 2 * column.index, group.scaleBits);
+  if (column.layout.scales == ScaleLayout::HalfMin) {
+    store16(scales + 64 + 2 * column.index, addedMinBits(group));
+  }
+}
+
+// header: see ScaleLayout; `g` is the group's number in its super-block.
+void storeSuperScales(const QuantGroup& group, int g, const Column& column, std::byte* header) {
+  const ScaleLayout scales = column.layout.scales;
+  const bool hasMin = scales == ScaleLayout::SuperMin || scales == ScaleLayout::Super16Min;
+  const bool hasHalves = scales == ScaleLayout::Super16 || scales == ScaleLayout::Super16Min;
+  const std::size_t numHalves = hasHalves ? 2 : 1;
+  if (g == 0) {
+    store16(header + 2 * column.index, group.scaleBits);
+    if (hasMin) store16(header + 64 + 2 * column.index, addedMinBits(group));
+  }
+  std::byte* subScales = header + (hasMin ? 128 : 64);
+  std::byte* subMins = subScales + numHalves * kGroupsPerSuper * kTileColumns;
+  for (std::size_t h = 0; h < numHalves; ++h) {
+    const std::size_t at =
+        (static_cast<std::size_t>(g) * numHalves + h) * kTileColumns + column.index;
+    subScales[at] = static_cast<std::byte>(group.subScale[h]);
+    if (hasMin) subMins[at] = static_cast<std::byte>(group.subMin[h]);
+  }
+}
+
+void packQuantizedColumn(const WeightView& source,
+                         const std::byte* row,
+                         const Column& column,
+                         std::byte* out) {
+  const DTypeInfo& info = dtypeInfo(source.type);
+  const int groupsPerBlock = info.elementsPerBlock / kGroupSize;
+  const std::size_t headerBytes = superHeaderBytes(column.layout);
+  const std::size_t codes = codeBytes(column.layout);
+  QuantGroup group;
+  for (std::int64_t first = 0; first < source.cols; first += info.elementsPerBlock) {
+    std::byte* header = out;
+    out += headerBytes;
+    for (int g = 0; g < groupsPerBlock; ++g) {
+      decodeGroup(source.type, row, g, group);
+      storeCodes(group, column, out);
+      if (headerBytes > 0) {
+        storeSuperScales(group, g, column, header);
+      } else {
+        storeGroupScales(group, column, out + codes);
+      }
+      out += codes + groupScaleBytes(column.layout);
+    }
+    row += info.bytesPerBlock;
+  }
+}
+
+void packFloatColumn(const WeightView& source,
+                     const std::byte* row,
+                     std::size_t column,
+                     std::byte* out) {
+  const auto size = static_cast<std::size_t>(dtypeInfo(source.type).bytesPerBlock);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(source.cols); ++k) {
+    std::memcpy(out + (k * kTileColumns + column) * size, row + k * size, size);
+  }
+}
+
+}  // namespace
+
+void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std::byte* out) {
+  const TileLayout layout = tileLayoutOf(source.type);
+  std::memset(out, 0, tileBytes(layout, static_cast<int>(source.cols / kGroupSize)));
+  const std::size_t stride = rowBytes(source.type, source.cols);
+  for (int c = 0; c < numRows; ++c) {
+    const std::byte* row = source.data + static_cast<std::size_t>(firstRow + c) * stride;
+    const auto index = static_cast<std::size_t>(c);
+    if (isPlainFloat(layout)) {
+      packFloatColumn(source, row, index, out);
+    } else {
+      // Q3_K's zero point is 4; its codes move up to share Six's 32
+      const Column column{layout, index, source.type == DType::Q3_K ? 28 : 0};
+      packQuantizedColumn(source, row, column, out);
+    }
+  }
+}
+
+}  // namespace kernels::cpu

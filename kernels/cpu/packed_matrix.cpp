@@ -1,0 +1,97 @@
+#include "kernels/cpu/packed_matrix.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "kernels/core/quant_group.h"
+#include "kernels/cpu/pack_tile.h"
+
+namespace kernels::cpu {
+
+Status PackedMatrix::check(std::span<const WeightView> sources) {
+  std::int64_t columns = 0;
+  for (const WeightView& source : sources) {
+    if (source.cols != sources.front().cols || source.cols <= 0 || source.cols % kGroupSize != 0) {
+      return Status::failed(Outcome::Unsupported,
+                            "a weight row of " + std::to_string(source.cols) +
+                                " columns cannot be packed: it must be a multiple of " +
+                                std::to_string(kGroupSize) + " and the same in joined matrices");
+    }
+    columns += source.rows;
+  }
+  constexpr std::int64_t kLimit = std::numeric_limits<int>::max() / 2;
+  if (columns <= 0 || columns > kLimit || sources.front().cols > kLimit) {
+    return Status::failed(Outcome::Unsupported, "a weight matrix of " + std::to_string(columns) +
+                                                    " rows cannot be packed: the limit is " +
+                                                    std::to_string(kLimit));
+  }
+  return Status::ok();
+}
+
+PackedMatrix::PackedMatrix(std::vector<WeightView> sources) : m_sources(std::move(sources)) {
+  m_numInputs = m_sources.empty() ? 0 : static_cast<int>(m_sources.front().cols);
+  for (const WeightView& source : m_sources) {
+    Part part;
+    part.layout = tileLayoutOf(source.type);
+    part.firstTile = m_numTiles;
+    part.firstColumn = m_numColumns;
+    part.numColumns = static_cast<int>(source.rows);
+    part.numTiles = (part.numColumns + kTileColumns - 1) / kTileColumns;
+    part.tileBytes = kernels::cpu::tileBytes(part.layout, numGroups());
+    part.offset = m_bytes;
+    m_numTiles += part.numTiles;
+    m_numColumns += part.numColumns;
+    m_bytes += static_cast<std::size_t>(part.numTiles) * part.tileBytes;
+    m_parts.push_back(part);
+  }
+}
+
+Status PackedMatrix::pack(std::byte* memory, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  m_memory = memory;
+  const auto isCancelled = [cancel] {
+    return cancel != nullptr && cancel->load(std::memory_order_relaxed);
+  };
+  pool.runRanges(m_numTiles, 1, [&](int begin, int end, int) {
+    for (int tile = begin; tile < end && !isCancelled(); ++tile) packTile(tile);
+  });
+  m_sources.clear();
+  return isCancelled() ? Status::failed(Outcome::Cancelled, "packing was cancelled") : Status::ok();
+}
+
+void PackedMatrix::packTile(int tile) {
+  const Part& part = partOfTile(tile);
+  const WeightView& source = m_sources[static_cast<std::size_t>(&part - m_parts.data())];
+  const int firstRow = (tile - part.firstTile) * kTileColumns;
+  kernels::cpu::packTile(source, firstRow, numColumnsOfTile(tile),
+                         const_cast<std::byte*>(this->tile(tile)));
+}
+
+const PackedMatrix::Part& PackedMatrix::partOfTile(int tile) const {
+  std::size_t index = m_parts.size() - 1;
+  while (m_parts[index].firstTile > tile) --index;
+  return m_parts[index];
+}
+
+int PackedMatrix::firstColumnOfTile(int tile) const {
+  const Part& part = partOfTile(tile);
+  return part.firstColumn + (tile - part.firstTile) * kTileColumns;
+}
+
+int PackedMatrix::numColumnsOfTile(int tile) const {
+  const Part& part = partOfTile(tile);
+  return std::min(kTileColumns, part.numColumns - (tile - part.firstTile) * kTileColumns);
+}
+
+const std::byte* PackedMatrix::tile(int tile) const {
+  const Part& part = partOfTile(tile);
+  return m_memory + part.offset + static_cast<std::size_t>(tile - part.firstTile) * part.tileBytes;
+}
+
+bool PackedMatrix::needsFloats() const {
+  return std::any_of(m_parts.begin(), m_parts.end(),
+                     [](const Part& part) { return isPlainFloat(part.layout); });
+}
+
+}  // namespace kernels::cpu

@@ -1,0 +1,32 @@
+// What one instruction set's file is asked to do. Plain data, no functions: see quantized_group.h.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cpu/quantized_group.h"
+#include "kernels/cpu/tile_layout.h"
+
+namespace kernels::cpu {
+
+// Tiles of one part times some rows.
+struct TileJob {
+  TileLayout layout;
+  const std::byte* tiles = nullptr;  // numTiles * tileBytes
+  std::size_t tileBytes = 0;
+  int numTiles = 0, numColumns = 0;  // the last tile may be cut: numColumns in all
+  int numGroups = 0;
+  int numRows = 0;
+  const QuantizedGroup* groups = nullptr;  // [numRows, numGroups]
+  const float* floats = nullptr;           // [numRows, numGroups * 32]; plain-float layouts only
+  float* out = nullptr;                    // [numRows, ldOut]
+  std::ptrdiff_t ldOut = 0;
+};
+
+// in[count * 32] -> out[count]
+using QuantizeFunction = void(const float* in, int count, QuantizedGroup* out);
+using MultiplyFunction = void(const TileJob& job);
+
+QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;
+MultiplyFunction multiplyAvx2, multiplyAvx512Vnni;
+
+}  // namespace kernels::cpu

@@ -1,0 +1,101 @@
+#include "kernels/cpu/tile_layout.h"
+
+namespace kernels::cpu {
+
+TileLayout tileLayoutOf(DType type) {
+  switch (type) {
+    case DType::F32:
+      return {CodeLayout::F32, ScaleLayout::None};
+    case DType::F16:
+      return {CodeLayout::F16, ScaleLayout::None};
+    case DType::BF16:
+      return {CodeLayout::BF16, ScaleLayout::None};
+    case DType::Q4_0:
+      return {CodeLayout::Nibble, ScaleLayout::Half};
+    case DType::Q4_1:
+      return {CodeLayout::Nibble, ScaleLayout::HalfMin};
+    case DType::Q5_0:
+      return {CodeLayout::Five, ScaleLayout::Half};
+    case DType::Q5_1:
+      return {CodeLayout::Five, ScaleLayout::HalfMin};
+    case DType::Q8_0:
+      return {CodeLayout::Byte, ScaleLayout::Half};
+    case DType::Q2_K:
+      return {CodeLayout::Nibble, ScaleLayout::Super16Min};
+    case DType::Q3_K:
+      return {CodeLayout::Six, ScaleLayout::Super16};
+    case DType::Q4_K:
+      return {CodeLayout::Nibble, ScaleLayout::SuperMin};
+    case DType::Q5_K:
+      return {CodeLayout::Five, ScaleLayout::SuperMin};
+    case DType::Q6_K:
+      return {CodeLayout::Six, ScaleLayout::Super16};
+    case DType::IQ4_NL:
+      return {CodeLayout::NibbleTable, ScaleLayout::Half};
+    case DType::IQ4_XS:
+      return {CodeLayout::NibbleTable, ScaleLayout::Super};
+  }
+  return {};
+}
+
+bool isPlainFloat(TileLayout layout) {
+  return layout.scales == ScaleLayout::None;
+}
+
+bool hasSuperBlocks(TileLayout layout) {
+  return superHeaderBytes(layout) > 0;
+}
+
+std::size_t codeBytes(TileLayout layout) {
+  switch (layout.codes) {
+    case CodeLayout::Nibble:
+    case CodeLayout::NibbleTable:
+      return 512;
+    case CodeLayout::Five:
+      return 640;
+    case CodeLayout::Six:
+      return 768;
+    case CodeLayout::Byte:
+      return 1024;
+    case CodeLayout::F16:
+    case CodeLayout::BF16:
+      return 2048;
+    case CodeLayout::F32:
+      return 4096;
+  }
+  return 0;
+}
+
+std::size_t groupScaleBytes(TileLayout layout) {
+  switch (layout.scales) {
+    case ScaleLayout::Half:
+      return 64;
+    case ScaleLayout::HalfMin:
+      return 128;
+    default:
+      return 0;
+  }
+}
+
+std::size_t superHeaderBytes(TileLayout layout) {
+  switch (layout.scales) {
+    case ScaleLayout::Super:
+      return 64 + 256;
+    case ScaleLayout::SuperMin:
+      return 128 + 2 * 256;
+    case ScaleLayout::Super16:
+      return 64 + 512;
+    case ScaleLayout::Super16Min:
+      return 128 + 2 * 512;
+    default:
+      return 0;
+  }
+}
+
+std::size_t tileBytes(TileLayout layout, int numGroups) {
+  const auto groups = static_cast<std::size_t>(numGroups);
+  return groups * (codeBytes(layout) + groupScaleBytes(layout)) +
+         groups / kGroupsPerSuper * superHeaderBytes(layout);
+}
+
+}  // namespace kernels::cpu

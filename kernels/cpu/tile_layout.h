@@ -1,0 +1,46 @@
+// How 32 output columns of a weight matrix lie in memory: few layouts for many file formats.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/dtype.h"
+
+namespace kernels::cpu {
+
+inline constexpr int kTileColumns = 32;    // output columns of a tile
+inline constexpr int kGroupsPerSuper = 8;  // a super-block is 256 weights of a row
+
+// Codes of one group (32 weights of each of the 32 columns), unsigned. Step s of a group is weights
+// 4s .. 4s+3; every plane is [..][32 columns][4 weights]:
+//   Nibble       512 B: [s = 0..3], low nibble = step s, high nibble = step s+4
+//   NibbleTable  512 B: the same; a nibble is an index into the 16 levels of IQ4
+//   Five         640 B: Nibble, then 128 B whose bit s is the fifth bit of step s
+//   Six          768 B: Nibble, then [2][..] 256 B whose bits 2(s%4), 2(s%4)+1 of plane s/4 are
+//   bits 5, 6 Byte        1024 B: [s = 0..7]
+// F16, BF16 and F32 hold plain values instead: [32 weights][32 columns].
+enum class CodeLayout : std::uint8_t { Nibble, NibbleTable, Five, Six, Byte, F16, BF16, F32 };
+
+// Scales beside the codes. Half, HalfMin: f16 [32] after the codes of each group. The others: one
+// header before the codes of each super-block: f16 d[32], f16 -dmin[32] (Min only), then for each
+// group int8 scales [h][32] of all 8 groups, then (Min only) uint8 minimums in the same order; h =
+// 2 for the 16s (a scale for each half of a group), else 1.
+enum class ScaleLayout : std::uint8_t { None, Half, HalfMin, Super, SuperMin, Super16, Super16Min };
+
+struct TileLayout {
+  CodeLayout codes = CodeLayout::Nibble;
+  ScaleLayout scales = ScaleLayout::None;
+};
+
+TileLayout tileLayoutOf(DType type);
+bool isPlainFloat(TileLayout layout);
+bool hasSuperBlocks(TileLayout layout);
+// Bytes of one group's codes; of what follows the codes; of a super-block's header. Multiples
+// of 64.
+std::size_t codeBytes(TileLayout layout);
+std::size_t groupScaleBytes(TileLayout layout);
+std::size_t superHeaderBytes(TileLayout layout);
+// Bytes of a tile of numGroups groups (a multiple of 8 where there are super-blocks).
+std::size_t tileBytes(TileLayout layout, int numGroups);
+
+}  // namespace kernels::cpu

@@ -1,0 +1,127 @@
+// Random weight matrices in every file format, and plain oracles for quantisation and products.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/core/float_bits.h"
+#include "kernels/core/unpack.h"
+#include "kernels/core/weight_view.h"
+#include "kernels/cpu/matmul.h"
+
+namespace fixture {
+
+using kernels::DType;
+using kernels::WeightView;
+using kernels::cpu::QuantizedGroup;
+
+struct Weights {
+  std::vector<std::byte> bytes;
+  WeightView view;
+
+  std::vector<float> row(std::int64_t r) const {
+    std::vector<float> out(static_cast<std::size_t>(view.cols));
+    const std::size_t stride = kernels::rowBytes(view.type, view.cols);
+    kernels::unpackRow(view.type, view.data + static_cast<std::size_t>(r) * stride, view.cols,
+                       out.data());
+    return out;
+  }
+};
+
+// Where the f16 scales of a block are; every other byte of a block may hold anything.
+inline std::vector<std::size_t> scaleOffsets(DType type) {
+  switch (type) {
+    case DType::Q4_0:
+    case DType::Q5_0:
+    case DType::Q8_0:
+    case DType::IQ4_NL:
+    case DType::IQ4_XS:
+      return {0};
+    case DType::Q4_1:
+    case DType::Q5_1:
+    case DType::Q4_K:
+    case DType::Q5_K:
+      return {0, 2};
+    case DType::Q2_K:
+      return {80, 82};
+    case DType::Q3_K:
+      return {108};
+    case DType::Q6_K:
+      return {208};
+    default:
+      return {};
+  }
+}
+
+inline Weights randomWeights(DType type, std::int64_t rows, std::int64_t cols, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, 0.02f);
+  Weights out;
+  out.bytes.resize(static_cast<std::size_t>(rows) * kernels::rowBytes(type, cols));
+  const auto put = [&](std::size_t at, const void* value, std::size_t size) {
+    std::memcpy(out.bytes.data() + at, value, size);
+  };
+  const auto blockBytes = static_cast<std::size_t>(kernels::dtypeInfo(type).bytesPerBlock);
+  for (std::byte& byte : out.bytes) byte = static_cast<std::byte>(random() & 255u);
+  for (std::size_t at = 0; at < out.bytes.size(); at += blockBytes) {
+    const float value = normal(random);
+    const std::uint16_t half = kernels::f16OfFloat(value), brain = kernels::bf16OfFloat(value);
+    if (type == DType::F32) put(at, &value, 4);
+    if (type == DType::F16) put(at, &half, 2);
+    if (type == DType::BF16) put(at, &brain, 2);
+    for (std::size_t offset : scaleOffsets(type)) {
+      const std::uint16_t scale = kernels::f16OfFloat(normal(random));
+      put(at + offset, &scale, 2);
+    }
+  }
+  out.view = {type, rows, cols, out.bytes.data()};
+  return out;
+}
+
+inline std::vector<float> randomActivations(int rows, int cols, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, 1.0f);
+  std::vector<float> out(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+  for (float& value : out) value = normal(random);
+  return out;
+}
+
+// The definition in quantized_group.h, one value after the other.
+inline QuantizedGroup quantizePlainly(const float* in) {
+  QuantizedGroup out{};
+  float amax = 0.0f;
+  bool isUsable = true;
+  for (int i = 0; i < 32; ++i) {
+    isUsable = isUsable && std::fabs(in[i]) <= 0x1p100f;
+    amax = std::max(amax, std::fabs(in[i]));
+  }
+  float scale = 0.0f;
+  if (isUsable && amax >= 0x1p-100f) {
+    scale = std::bit_cast<float>((std::bit_cast<std::uint32_t>(amax / 127.0f) + 3u) & ~3u);
+  }
+  int sums[2] = {0, 0};
+  for (int i = 0; i < 32 && scale > 0.0f; ++i) {
+    const float value = std::nearbyintf(in[i] * (1.0f / scale));
+    out.values[i] = static_cast<std::int8_t>(value);
+    sums[i / 16] += out.values[i];
+  }
+  if (!isUsable) scale = std::numeric_limits<float>::quiet_NaN();
+  const int sum = sums[0] + sums[1];
+  constexpr std::int32_t kBias = kernels::cpu::kSumBias;
+  out.scale = scale;
+  out.shift = -12582912.0f * scale;
+  out.scaledSum = scale * static_cast<float>(sum);
+  out.start8 = kBias - 8 * sum;
+  out.start16 = kBias - 16 * sum;
+  out.start128 = kBias - 128 * sum;
+  out.start32[0] = kBias - 32 * sums[0];
+  out.start32[1] = kBias - 32 * sums[1];
+  return out;
+}
+
+}  // namespace fixture

@@ -1,0 +1,344 @@
+// labels: kernel
+#include "kernels/cpu/matmul.h"
+
+#include <QtTest>
+
+#include <algorithm>
+
+#include "kernels/core/quant_group.h"
+#include "kernels/cpu/tile_layout.h"
+#include "tests/kernels/cpu/matmul_fixture.h"
+
+using namespace kernels::cpu;
+using fixture::Weights;
+using kernels::DType;
+
+namespace {
+
+const char* nameOf(Isa isa) {
+  return isa == Isa::Avx512Vnni ? "avx512vnni" : "avx2";
+}
+
+// A packed matrix with the memory it lies in.
+struct Packed {
+  HugeArena arena;
+  PackedMatrix matrix;
+
+  explicit Packed(std::vector<kernels::WeightView> sources) : matrix(std::move(sources)) {
+    ThreadPool pool(2);
+    arena.reserve(matrix.packedBytes());
+    if (!matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk()) qFatal("cannot pack");
+  }
+};
+
+void quantize(const Matmul& matmul, const std::vector<float>& x, int rows, QuantizedRows& out) {
+  const int cols = static_cast<int>(x.size()) / rows;
+  if (!out.reserve(rows, cols, KeepFloats::Yes).isOk()) qFatal("no memory");
+  out.setShape(rows, cols);
+  for (int r = 0; r < rows; ++r) {
+    matmul.quantizeRow(x.data() + static_cast<std::ptrdiff_t>(r) * cols, out, r);
+  }
+}
+
+std::vector<float> product(const Matmul& matmul,
+                           const PackedMatrix& matrix,
+                           const QuantizedRows& rows,
+                           const MatmulRange& range) {
+  const auto ld = static_cast<std::size_t>(matrix.numColumns());
+  std::vector<float> out(static_cast<std::size_t>(range.rowEnd - range.rowBegin) * ld);
+  matmul.multiplyTiles(matrix, rows, range, out.data(), static_cast<std::ptrdiff_t>(ld));
+  return out;
+}
+
+std::vector<float> wholeProduct(const Matmul& matmul,
+                                const PackedMatrix& matrix,
+                                const QuantizedRows& rows) {
+  return product(matmul, matrix, rows, {0, rows.numRows(), 0, matrix.numTiles()});
+}
+
+bool hasSameBits(const float* a, const float* b, std::size_t count) {
+  return std::memcmp(a, b, count * sizeof(float)) == 0;
+}
+
+// What a row's activation is to the kernels: the int8 value, or the float itself.
+double activation(const QuantizedRows& rows, bool isFloat, int row, int k) {
+  if (isFloat) return static_cast<double>(rows.floats(row)[k]);
+  const QuantizedGroup& group = rows.row(row)[k / 32];
+  return static_cast<double>(group.scale) * static_cast<double>(group.values[k % 32]);
+}
+
+// The largest |result - float64 product| over sum |w * x|: 0 for an exact result.
+double worstError(const Weights& weights,
+                  const QuantizedRows& rows,
+                  const std::vector<float>& out) {
+  const bool isFloat = !kernels::isQuantized(weights.view.type);
+  double worst = 0.0;
+  for (std::int64_t c = 0; c < weights.view.rows; ++c) {
+    const std::vector<float> w = weights.row(c);
+    for (int r = 0; r < rows.numRows(); ++r) {
+      double sum = 0.0, magnitude = 0.0;
+      for (int k = 0; k < rows.cols(); ++k) {
+        const double term =
+            static_cast<double>(w[static_cast<std::size_t>(k)]) * activation(rows, isFloat, r, k);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      const auto at = static_cast<std::size_t>(r) * static_cast<std::size_t>(weights.view.rows) +
+                      static_cast<std::size_t>(c);
+      const double error = std::fabs(static_cast<double>(out[at]) - sum);
+      const double relative = magnitude > 0.0 ? error / magnitude : error;
+      worst = std::isnan(relative) ? 1e30 : std::max(worst, relative);
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+class TestMatmul : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase();
+  void productsMatchDoubleArithmetic_data();
+  void productsMatchDoubleArithmetic();
+
+  void everyInstructionSetGivesTheSameBits_data() { addTypes(); }
+
+  void everyInstructionSetGivesTheSameBits();
+
+  void aRowDoesNotDependOnItsCompanyOrTheTiling_data() { addTypes(); }
+
+  void aRowDoesNotDependOnItsCompanyOrTheTiling();
+  void longRowsAreCutIntoBlocksWithoutChangingBits();
+
+  void aBadRowIsNanAndHarmsNoOther_data() { addTypes(); }
+
+  void aBadRowIsNanAndHarmsNoOther();
+
+  void extremeCodesDoNotOverflow_data() { addTypes(); }
+
+  void extremeCodesDoNotOverflow();
+  void joinedMatricesEqualTheirParts();
+  void nothingOutsideTheRangeIsWritten();
+
+ private:
+  void addTypes();
+
+  std::vector<Isa> m_isas;
+};
+
+void TestMatmul::initTestCase() {
+  m_isas.assign(supportedIsas().begin(), supportedIsas().end());
+  if (m_isas.empty()) QSKIP("this processor runs none of the vector kernels");
+}
+
+void TestMatmul::addTypes() {
+  QTest::addColumn<int>("type");
+  for (int t = 0; t < kernels::kNumDTypes; ++t) {
+    QTest::newRow(kernels::dtypeInfo(static_cast<DType>(t)).name) << t;
+  }
+}
+
+void TestMatmul::productsMatchDoubleArithmetic_data() {
+  QTest::addColumn<int>("type");
+  QTest::addColumn<int>("cols");
+  for (int t = 0; t < kernels::kNumDTypes; ++t) {
+    const kernels::DTypeInfo& info = kernels::dtypeInfo(static_cast<DType>(t));
+    for (int cols : {32, 256, 576, 640, 896, 1536}) {
+      if (cols % info.elementsPerBlock != 0) continue;
+      QTest::addRow("%s %d", info.name, cols) << t << cols;
+    }
+  }
+}
+
+void TestMatmul::productsMatchDoubleArithmetic() {
+  QFETCH(int, type);
+  QFETCH(int, cols);
+  const Weights weights = fixture::randomWeights(static_cast<DType>(type), 77, cols, 11);
+  const Packed packed({weights.view});
+  for (Isa isa : m_isas) {
+    const Matmul matmul(isa);
+    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 16, 31, 32, 33, 64}) {
+      QuantizedRows rows;
+      quantize(matmul, fixture::randomActivations(numRows, cols, 5), numRows, rows);
+      const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
+      QVERIFY2(error < 5e-7,
+               qPrintable(QString("%1, %2 rows: %3").arg(nameOf(isa)).arg(numRows).arg(error)));
+    }
+  }
+}
+
+void TestMatmul::everyInstructionSetGivesTheSameBits() {
+  QFETCH(int, type);
+  if (m_isas.size() < 2) QSKIP("only one instruction set here");
+  const Weights weights = fixture::randomWeights(static_cast<DType>(type), 77, 768, 12);
+  const Packed packed({weights.view});
+  for (int numRows : {1, 3, 6, 40}) {
+    const std::vector<float> x = fixture::randomActivations(numRows, 768, 6);
+    QuantizedRows rowsA, rowsB;
+    const Matmul a(m_isas.front()), b(m_isas.back());
+    quantize(a, x, numRows, rowsA);
+    quantize(b, x, numRows, rowsB);
+    const std::vector<float> outA = wholeProduct(a, packed.matrix, rowsA);
+    const std::vector<float> outB = wholeProduct(b, packed.matrix, rowsB);
+    QVERIFY(hasSameBits(outA.data(), outB.data(), outA.size()));
+  }
+}
+
+void TestMatmul::aRowDoesNotDependOnItsCompanyOrTheTiling() {
+  QFETCH(int, type);
+  constexpr int kCols = 1536, kRows = 64;
+  const Weights weights = fixture::randomWeights(static_cast<DType>(type), 109, kCols, 13);
+  const Packed packed({weights.view});
+  const auto ld = static_cast<std::size_t>(packed.matrix.numColumns());
+  for (Isa isa : m_isas) {
+    const Matmul matmul(isa);
+    QuantizedRows rows;
+    quantize(matmul, fixture::randomActivations(kRows, kCols, 7), kRows, rows);
+    const std::vector<float> whole = wholeProduct(matmul, packed.matrix, rows);
+    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 31, 33, 63}) {
+      const MatmulRange range{1, 1 + numRows, 0, packed.matrix.numTiles()};
+      const std::vector<float> part = product(matmul, packed.matrix, rows, range);
+      QVERIFY2(hasSameBits(part.data(), whole.data() + ld, part.size()), nameOf(isa));
+    }
+    std::vector<float> byTile(whole.size());
+    for (int tile = packed.matrix.numTiles() - 1; tile >= 0; --tile) {
+      const MatmulRange range{0, kRows, tile, tile + 1};
+      matmul.multiplyTiles(packed.matrix, rows, range,
+                           byTile.data() + packed.matrix.firstColumnOfTile(tile),
+                           static_cast<std::ptrdiff_t>(ld));
+    }
+    QVERIFY2(hasSameBits(byTile.data(), whole.data(), whole.size()), nameOf(isa));
+  }
+}
+
+void TestMatmul::longRowsAreCutIntoBlocksWithoutChangingBits() {
+  constexpr int kCols = 8192, kRows = 70;  // more activations than a row block holds
+  const Weights weights = fixture::randomWeights(DType::Q4_1, 32, kCols, 14);
+  const Packed packed({weights.view});
+  for (Isa isa : m_isas) {
+    const Matmul matmul(isa);
+    QuantizedRows rows;
+    quantize(matmul, fixture::randomActivations(kRows, kCols, 8), kRows, rows);
+    const std::vector<float> whole = wholeProduct(matmul, packed.matrix, rows);
+    QVERIFY(worstError(weights, rows, whole) < 5e-7);
+    for (int r = 0; r < kRows; ++r) {
+      const std::vector<float> one = product(matmul, packed.matrix, rows, {r, r + 1, 0, 1});
+      QVERIFY(hasSameBits(one.data(), whole.data() + static_cast<std::ptrdiff_t>(r) * 32, 32));
+    }
+  }
+}
+
+void TestMatmul::aBadRowIsNanAndHarmsNoOther() {
+  QFETCH(int, type);
+  constexpr int kCols = 256, kRows = 12, kBad = 4;
+  const Weights weights = fixture::randomWeights(static_cast<DType>(type), 40, kCols, 15);
+  const Packed packed({weights.view});
+  const float inf = std::numeric_limits<float>::infinity();
+  for (float poison : {std::numeric_limits<float>::quiet_NaN(), inf, -inf}) {
+    for (Isa isa : m_isas) {
+      const Matmul matmul(isa);
+      std::vector<float> x = fixture::randomActivations(kRows, kCols, 9);
+      QuantizedRows good, bad;
+      quantize(matmul, x, kRows, good);
+      x[kBad * kCols + 37] = poison;
+      quantize(matmul, x, kRows, bad);
+      const std::vector<float> expected = wholeProduct(matmul, packed.matrix, good);
+      const std::vector<float> out = wholeProduct(matmul, packed.matrix, bad);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        if (i / 40 == kBad) {
+          QVERIFY(!std::isfinite(out[i]));
+        } else {
+          QVERIFY(hasSameBits(&out[i], &expected[i], 1));
+        }
+      }
+    }
+  }
+}
+
+// All bytes of the blocks at one value and all activations at +-127: the largest sums there are.
+void TestMatmul::extremeCodesDoNotOverflow() {
+  QFETCH(int, type);
+  constexpr int kCols = 256, kRows = 9;
+  for (unsigned fill : {0x00u, 0x7Fu, 0x80u, 0xFFu}) {
+    Weights weights = fixture::randomWeights(static_cast<DType>(type), 33, kCols, 16);
+    if (!kernels::isQuantized(weights.view.type)) return;
+    const Weights scales = weights;
+    std::memset(weights.bytes.data(), static_cast<int>(fill), weights.bytes.size());
+    const auto blockBytes =
+        static_cast<std::size_t>(kernels::dtypeInfo(weights.view.type).bytesPerBlock);
+    for (std::size_t at = 0; at < weights.bytes.size(); at += blockBytes) {
+      for (std::size_t offset : fixture::scaleOffsets(weights.view.type)) {
+        std::memcpy(weights.bytes.data() + at + offset, scales.bytes.data() + at + offset, 2);
+      }
+    }
+    weights.view.data = weights.bytes.data();
+    const Packed packed({weights.view});
+    std::vector<float> x(kRows * kCols);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t row = i / kCols;
+      x[i] = (row % 3 == 0 || (row % 3 == 1 && i % 2 == 0)) ? 1.0f : -1.0f;
+    }
+    for (Isa isa : m_isas) {
+      const Matmul matmul(isa);
+      QuantizedRows rows;
+      quantize(matmul, x, kRows, rows);
+      const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
+      QVERIFY2(error < 5e-7, qPrintable(QString("%1: %2").arg(nameOf(isa)).arg(error)));
+    }
+  }
+}
+
+void TestMatmul::joinedMatricesEqualTheirParts() {
+  constexpr int kCols = 512, kRows = 7;
+  const Weights q = fixture::randomWeights(DType::Q4_K, 70, kCols, 17);
+  const Weights k = fixture::randomWeights(DType::Q8_0, 33, kCols, 18);
+  const Weights v = fixture::randomWeights(DType::F16, 5, kCols, 19);
+  const Packed joined({q.view, k.view, v.view});
+  QCOMPARE(joined.matrix.numColumns(), 108);
+  QCOMPARE(joined.matrix.numTiles(), 3 + 2 + 1);
+  QVERIFY(joined.matrix.needsFloats());
+  const std::vector<const Weights*> parts = {&q, &k, &v};
+  for (Isa isa : m_isas) {
+    const Matmul matmul(isa);
+    QuantizedRows rows;
+    quantize(matmul, fixture::randomActivations(kRows, kCols, 10), kRows, rows);
+    const std::vector<float> out = wholeProduct(matmul, joined.matrix, rows);
+    std::size_t column = 0;
+    for (const Weights* part : parts) {
+      const Packed alone({part->view});
+      const std::vector<float> expected = wholeProduct(matmul, alone.matrix, rows);
+      const auto width = static_cast<std::size_t>(part->view.rows);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        QVERIFY(hasSameBits(&out[r * 108 + column], &expected[r * width], width));
+      }
+      column += width;
+    }
+  }
+}
+
+void TestMatmul::nothingOutsideTheRangeIsWritten() {
+  constexpr int kCols = 64, kRows = 20, kColumns = 77;
+  const Weights weights = fixture::randomWeights(DType::Q4_0, kColumns, kCols, 20);
+  const Packed packed({weights.view});
+  constexpr std::size_t kLd = 100;
+  for (Isa isa : m_isas) {
+    const Matmul matmul(isa);
+    QuantizedRows rows;
+    quantize(matmul, fixture::randomActivations(kRows, kCols, 11), kRows, rows);
+    for (int numRows : {1, 4, 17}) {
+      std::vector<float> out(kLd * 24, 12345.0f);
+      const MatmulRange range{2, 2 + numRows, 1, 3};  // columns 32 .. 76
+      matmul.multiplyTiles(packed.matrix, rows, range, out.data() + 2 * kLd + 32, kLd);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const int row = static_cast<int>(i / kLd), column = static_cast<int>(i % kLd);
+        const bool isInside = row >= 2 && row < 2 + numRows && column >= 32 && column < kColumns;
+        QVERIFY2((out[i] != 12345.0f) == isInside,
+                 qPrintable(QString("%1 %2").arg(row).arg(column)));
+      }
+    }
+  }
+}
+
+QTEST_GUILESS_MAIN(TestMatmul)
+#include "tst_matmul.moc"
