@@ -117,7 +117,8 @@ Result<void> ByteBpeTokenizer::addMerge(const TokenIndex& index,
                                         std::int32_t rank) {
   const std::size_t space = rule.find(' ', 1);
   if (space == std::string::npos) {
-    return Error{ErrorCode::CorruptFile, fmt::format("merge {} (\"{}\") is not two tokens", rank, rule)};
+    return Error{ErrorCode::CorruptFile,
+                 fmt::format("merge {} (\"{}\") is not two tokens", rank, rule)};
   }
   const std::string left = rule.substr(0, space), right = rule.substr(space + 1);
   std::array<TokenId, 3> ids{};
@@ -126,8 +127,8 @@ Result<void> ByteBpeTokenizer::addMerge(const TokenIndex& index,
     const auto found = index.find(part);
     if (found == index.end()) {
       return Error{ErrorCode::CorruptFile,
-                   fmt::format("merge {} (\"{}\") needs token \"{}\", which the vocabulary lacks", rank,
-                               rule, part)};
+                   fmt::format("merge {} (\"{}\") needs token \"{}\", which the vocabulary lacks",
+                               rank, rule, part)};
     }
     ids[at++] = found->second;
   }
@@ -167,9 +168,10 @@ Result<void> ByteBpeTokenizer::encodeWord(std::string_view word,
   for (const char character : word) {
     const auto byte = static_cast<unsigned char>(character);
     if (m_byteIds[byte] < 0) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("the vocabulary has no token for byte 0x{:02X}, which the text holds",
-                               static_cast<unsigned>(byte))};
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("the vocabulary has no token for byte 0x{:02X}, which the text holds",
+                      static_cast<unsigned>(byte))};
     }
     symbols.push_back(m_byteIds[byte]);
   }

@@ -1,5 +1,5 @@
-// Text that remembers who wrote it. Control tokens match only inside Template runs, so nothing a user,
-// a tool or a document says can close its own turn.
+// Text that remembers who wrote it. Control tokens match only inside Template runs, so nothing a
+// user, a tool or a document says can close its own turn.
 #pragma once
 
 #include <cstdint>

@@ -53,6 +53,7 @@ std::string withWhiteSpace(std::string_view pattern) {
 struct CodeDeleter {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
 };
+
 struct MatchDataDeleter {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
@@ -84,13 +85,15 @@ PreTokenizer::~PreTokenizer() = default;
 
 Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(const std::string& ruleName) {
   const auto& rules = preTokenizerRules();
-  const auto rule = std::find_if(rules.begin(), rules.end(),
-                                 [&](const PreTokenizerRule& known) { return known.name == ruleName; });
+  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const PreTokenizerRule& known) {
+    return known.name == ruleName;
+  });
   if (rule == rules.end()) {
     std::vector<std::string_view> names;
     for (const PreTokenizerRule& known : rules) names.push_back(known.name);
-    return Error{ErrorCode::Unsupported, fmt::format("pre-tokenizer rule \"{}\" is not one we know ({})",
-                                                     ruleName, fmt::join(names, ", "))};
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("pre-tokenizer rule \"{}\" is not one we know ({})", ruleName,
+                             fmt::join(names, ", "))};
   }
   std::unique_ptr<PreTokenizer> preTokenizer(new PreTokenizer);
   preTokenizer->m_ignoresMerges = rule->ignoresMerges;
@@ -102,8 +105,9 @@ Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(const std::string& ru
     compiled.code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                                       PCRE2_UTF | PCRE2_UCP, &failure, &offset, nullptr));
     if (!compiled.code) {
-      return Error{ErrorCode::Internal, fmt::format("pre-tokenizer rule \"{}\" does not compile at {}: {}",
-                                                    ruleName, offset, pcreMessage(failure))};
+      return Error{ErrorCode::Internal,
+                   fmt::format("pre-tokenizer rule \"{}\" does not compile at {}: {}", ruleName,
+                               offset, pcreMessage(failure))};
     }
     // Without JIT the interpreter gives the same matches, only slower.
     pcre2_jit_compile(compiled.code.get(), PCRE2_JIT_COMPLETE);
@@ -114,8 +118,8 @@ Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(const std::string& ru
 
 namespace {
 
-// Appends matches of `code` in `piece` and the gaps between them. The piece is a subject of its own:
-// a look-ahead at its end sees the end of the text.
+// Appends matches of `code` in `piece` and the gaps between them. The piece is a subject of its
+// own: a look-ahead at its end sees the end of the text.
 Result<void> splitPiece(const pcre2_code* code,
                         pcre2_match_data* data,
                         std::string_view piece,
@@ -123,7 +127,8 @@ Result<void> splitPiece(const pcre2_code* code,
   const auto subject = reinterpret_cast<PCRE2_SPTR>(piece.data());
   std::size_t at = 0;
   while (at < piece.size()) {
-    const int count = pcre2_match(code, subject, piece.size(), at, PCRE2_NO_UTF_CHECK, data, nullptr);
+    const int count =
+        pcre2_match(code, subject, piece.size(), at, PCRE2_NO_UTF_CHECK, data, nullptr);
     if (count == PCRE2_ERROR_NOMATCH) break;
     if (count < 0) {
       return Error{ErrorCode::Internal,

@@ -30,6 +30,7 @@ class PreTokenizer {
 
   // Views into `text`, in order, without gaps. `text` must be UTF-8.
   Result<std::vector<std::string_view>> split(std::string_view text) const;
+
   bool ignoresMerges() const { return m_ignoresMerges; }
 
  private:

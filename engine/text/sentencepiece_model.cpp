@@ -51,11 +51,17 @@ class WireWriter {
 
 // Field numbers of sentencepiece_model.proto.
 enum ModelField : std::uint32_t { kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3 };
+
 enum PieceField : std::uint32_t { kPieceText = 1, kPieceScore = 2, kPieceType = 3 };
+
 enum TrainerField : std::uint32_t { kModelType = 3, kByteFallback = 35, kUnkId = 40 };
+
 enum NormalizerField : std::uint32_t {
-  kAddDummyPrefix = 3, kRemoveExtraWhitespaces = 4, kEscapeWhitespaces = 5
+  kAddDummyPrefix = 3,
+  kRemoveExtraWhitespaces = 4,
+  kEscapeWhitespaces = 5
 };
+
 constexpr std::uint64_t kModelTypeBpe = 2;
 
 bool hasAllBytes(const Vocabulary& vocabulary) {
@@ -88,8 +94,8 @@ void writePiece(WireWriter& model, const std::string& text, float score, TokenTy
 }
 
 // The library wants exactly one unknown piece, byte pieces only with byte fallback, texts that are
-// neither empty nor double, and user-defined pieces with their spaces escaped. Whatever does not fit
-// becomes a control piece, which never matches text.
+// neither empty nor double, and user-defined pieces with their spaces escaped. Whatever does not
+// fit becomes a control piece, which never matches text.
 void writePieces(WireWriter& model, const Vocabulary& vocabulary, TokenId unknown, bool hasBytes) {
   std::unordered_set<std::string> seen;
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {

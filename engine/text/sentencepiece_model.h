@@ -9,12 +9,13 @@
 namespace engine::text {
 
 struct SentencePieceModel {
-  std::string serialized;      // a ModelProto in protobuf wire format
-  TokenId unknownPiece = -1;   // what the library gives for text that no piece writes
+  std::string serialized;     // a ModelProto in protobuf wire format
+  TokenId unknownPiece = -1;  // what the library gives for text that no piece writes
 };
 
 // One piece for each token, ids kept (plus one <unk> at the end where the vocabulary has none), and
-// what the library would refuse made harmless: see the body. No dummy prefix: the tokenizer adds it.
+// what the library would refuse made harmless: see the body. No dummy prefix: the tokenizer adds
+// it.
 SentencePieceModel writeSentencePieceModel(const Vocabulary& vocabulary);
 
 // Spaces as sentencepiece writes them (U+2581), and back.

@@ -28,6 +28,7 @@ struct TemplateRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
+
 std::vector<TemplateRange> templateRanges(const OriginText& text);
 
 // Immutable after creation, thread-safe. The vocabulary must outlive it.
@@ -46,6 +47,7 @@ class SpecialMatcher {
     TokenId id = -1;
     bool isControl = false;
   };
+
   struct Match {
     TokenId id = -1;
     std::size_t length = 0;

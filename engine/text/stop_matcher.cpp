@@ -36,7 +36,8 @@ std::string StopMatcher::push(std::string_view text) {
     for (Stop& stop : m_stops) {
       advance(stop, byte);
       const bool isComplete = stop.matched == stop.text.size();
-      if (isComplete && (!completed || stop.text.size() > completed->text.size())) completed = &stop;
+      if (isComplete && (!completed || stop.text.size() > completed->text.size()))
+        completed = &stop;
     }
     if (!completed) continue;
     const std::string shown = release(completed->text.size());
@@ -50,7 +51,9 @@ std::string StopMatcher::push(std::string_view text) {
   return release(numHeld);
 }
 
-std::string StopMatcher::finish() { return m_isStopped ? std::string() : release(0); }
+std::string StopMatcher::finish() {
+  return m_isStopped ? std::string() : release(0);
+}
 
 void StopMatcher::advance(Stop& stop, char byte) const {
   while (stop.matched > 0 && stop.text[stop.matched] != byte) {

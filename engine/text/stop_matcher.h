@@ -11,15 +11,15 @@ namespace engine::text {
 
 // Where a stop string ended the text.
 struct StopCut {
-  std::size_t stopIndex = 0;   // in the list given at creation
-  std::size_t textBytes = 0;   // length of the text before the stop string
-  std::size_t pushIndex = 0;   // the push (0-based, one a token) that completed it: ids and usage
-                               // keep that token and nothing after it
+  std::size_t stopIndex = 0;  // in the list given at creation
+  std::size_t textBytes = 0;  // length of the text before the stop string
+  std::size_t pushIndex = 0;  // the push (0-based, one a token) that completed it: ids and usage
+                              // keep that token and nothing after it
 };
 
 // One sequence's matcher; not thread-safe. The text is read byte by byte, so the cut depends on the
-// text alone, never on how it was divided into tokens: the stop string completed first wins; of those
-// completed by the same byte, the longest. Whole characters in, whole characters out.
+// text alone, never on how it was divided into tokens: the stop string completed first wins; of
+// those completed by the same byte, the longest. Whole characters in, whole characters out.
 class StopMatcher {
  public:
   // Stop strings must not be empty (checkSamplingParams refuses them).
@@ -32,6 +32,7 @@ class StopMatcher {
   std::string finish();
 
   bool isStopped() const { return m_isStopped; }
+
   // Meaningful when isStopped().
   const StopCut& cut() const { return m_cut; }
 

@@ -16,11 +16,13 @@ Result<std::vector<TokenId>> Tokenizer::encodeRaw(std::string_view text, Special
 
 Result<std::unique_ptr<Tokenizer>> createTokenizer(Vocabulary vocabulary) {
   if (vocabulary.kind == VocabularyKind::Unsupported) {
-    return Error{ErrorCode::Unsupported,
-                 fmt::format("tokenizer model \"{}\" is not one we run (gpt2, llama)", vocabulary.model)};
+    return Error{
+        ErrorCode::Unsupported,
+        fmt::format("tokenizer model \"{}\" is not one we run (gpt2, llama)", vocabulary.model)};
   }
   TRY_VOID(repairVocabulary(vocabulary));
-  if (vocabulary.kind == VocabularyKind::ByteBpe) return createByteBpeTokenizer(std::move(vocabulary));
+  if (vocabulary.kind == VocabularyKind::ByteBpe)
+    return createByteBpeTokenizer(std::move(vocabulary));
   return createSentencePieceTokenizer(std::move(vocabulary));
 }
 

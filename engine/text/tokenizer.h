@@ -30,8 +30,8 @@ class Tokenizer {
   // A raw prompt: all of it may hold control tokens when `mode` matches them.
   Result<std::vector<TokenId>> encodeRaw(std::string_view text, SpecialTokens mode) const;
 
-  // Bytes of one token as they appear in running text; may be part of a character. Control tokens are
-  // written out by name only when `writeControl`. Ids outside the vocabulary give "".
+  // Bytes of one token as they appear in running text; may be part of a character. Control tokens
+  // are written out by name only when `writeControl`. Ids outside the vocabulary give "".
   virtual std::string pieceBytes(TokenId id, bool writeControl) const = 0;
 
   // Bytes of a whole sequence (sentencepiece drops the leading space it added).

@@ -38,8 +38,9 @@ std::vector<TokenId> findEndOfGeneration(const Vocabulary& vocabulary) {
 
 Result<void> checkSpecialId(const char* name, TokenId id, std::size_t vocabSize) {
   if (id < -1 || (id >= 0 && static_cast<std::size_t>(id) >= vocabSize)) {
-    return Error{ErrorCode::CorruptFile,
-                 fmt::format("the vocabulary has {} tokens, but its {} id is {}", vocabSize, name, id)};
+    return Error{
+        ErrorCode::CorruptFile,
+        fmt::format("the vocabulary has {} tokens, but its {} id is {}", vocabSize, name, id)};
   }
   return {};
 }
@@ -51,12 +52,13 @@ Result<void> repairVocabulary(Vocabulary& vocabulary) {
   if (size == 0) return Error{ErrorCode::CorruptFile, "the vocabulary has no tokens"};
   if (vocabulary.types.empty()) vocabulary.types.assign(size, TokenType::Normal);
   if (vocabulary.types.size() != size) {
-    return Error{ErrorCode::CorruptFile, fmt::format("the vocabulary has {} tokens but {} token types",
-                                                     size, vocabulary.types.size())};
+    return Error{ErrorCode::CorruptFile,
+                 fmt::format("the vocabulary has {} tokens but {} token types", size,
+                             vocabulary.types.size())};
   }
   if (!vocabulary.scores.empty() && vocabulary.scores.size() != size) {
-    return Error{ErrorCode::CorruptFile, fmt::format("the vocabulary has {} tokens but {} scores", size,
-                                                     vocabulary.scores.size())};
+    return Error{ErrorCode::CorruptFile, fmt::format("the vocabulary has {} tokens but {} scores",
+                                                     size, vocabulary.scores.size())};
   }
   TRY_VOID(checkSpecialId("bos", vocabulary.bos, size));
   TRY_VOID(checkSpecialId("eos", vocabulary.eos, size));
@@ -101,7 +103,8 @@ Result<std::vector<TokenId>> VocabularyTokenizer::encode(const OriginText& text,
       ids.insert(ids.begin(), m_vocabulary.bos);
     }
     const bool wantsEos = m_vocabulary.addEos && m_vocabulary.eos >= 0;
-    if (wantsEos && (ids.empty() || ids.back() != m_vocabulary.eos)) ids.push_back(m_vocabulary.eos);
+    if (wantsEos && (ids.empty() || ids.back() != m_vocabulary.eos))
+      ids.push_back(m_vocabulary.eos);
   }
   return ids;
 }

@@ -22,7 +22,9 @@ class VocabularyTokenizer : public Tokenizer {
   VocabularyTokenizer& operator=(const VocabularyTokenizer&) = delete;
 
   Result<std::vector<TokenId>> encode(const OriginText& text, SpecialTokens mode) const final;
+
   const Vocabulary& vocabulary() const final { return m_vocabulary; }
+
   const std::vector<TokenId>& endOfGeneration() const final { return m_endOfGeneration; }
 
  protected:

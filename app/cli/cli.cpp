@@ -1,0 +1,99 @@
+#include "app/cli/cli.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "app/cli/commands.h"
+#include "app/cli/not_built.h"
+
+namespace app::cli {
+
+namespace {
+
+constexpr const char* kVersion = "tessera-cli 0.1.0";
+
+// CLI11 wants the last argument first, and takes the next argument for "--flag=".
+std::vector<std::string> forParser(const std::vector<std::string>& arguments) {
+  std::vector<std::string> reversed;
+  for (auto argument = arguments.rbegin(); argument != arguments.rend(); ++argument) {
+    const bool hasEmptyValue = argument->rfind("--", 0) == 0 && argument->size() > 3 &&
+                               argument->find('=') == argument->size() - 1;
+    if (hasEmptyValue) {
+      reversed.emplace_back();
+      reversed.push_back(argument->substr(0, argument->size() - 1));
+    } else {
+      reversed.push_back(*argument);
+    }
+  }
+  return reversed;
+}
+
+std::string commandNames() {
+  std::string names;
+  for (const Command& command : commands())
+    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  return names;
+}
+
+// What is wrong with the command's name, if anything.
+std::optional<std::string> commandError(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return fmt::format("name a command: {}", commandNames());
+  const std::string& name = arguments.front();
+  if (name.rfind("-", 0) == 0) return std::nullopt;
+  if (isPlannedCommand(name)) return fmt::format("command {} is not built yet", name);
+  const auto& all = commands();
+  const bool isKnown = std::any_of(all.begin(), all.end(),
+                                   [&](const Command& command) { return command.name == name; });
+  if (isKnown) return std::nullopt;
+  return fmt::format("there is no command \"{}\"; there are {}", name, commandNames());
+}
+
+// The sentence for arguments that the parser refused.
+std::string parseError(const std::vector<std::string>& arguments, const CLI::ParseError& error) {
+  for (const std::string& argument : arguments) {
+    const std::string flag = argument.substr(0, argument.find('='));
+    if (isPlannedFlag(flag)) return fmt::format("{} is not built yet", flag);
+  }
+  std::string sentence = error.what();
+  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  return sentence;
+}
+
+int parseAndRun(const std::vector<std::string>& arguments, CliIo& io) {
+  CLI::App app("Serves language models with its own engine, without a window.", "tessera-cli");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", kVersion);
+  std::map<const CLI::App*, CommandRun> runs;
+  for (const Command& command : commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    runs[sub] = command.setUp(*sub);
+  }
+  try {
+    app.parse(forParser(arguments));
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked, io.out, io.err);
+    return kSuccess;
+  } catch (const CLI::ParseError& error) {
+    return failUsage(io, parseError(arguments, error));
+  }
+  return runs.at(app.get_subcommands().front())(io);
+}
+
+}  // namespace
+
+int runCli(const std::vector<std::string>& arguments, CliIo& io) {
+  if (const auto wrong = commandError(arguments)) return failUsage(io, *wrong);
+  try {
+    return parseAndRun(arguments, io);
+  } catch (const std::bad_alloc&) {
+    return fail(io, "out of memory");
+  } catch (const std::exception& failure) {
+    return fail(io, fmt::format("internal error: {}", failure.what()));
+  }
+}
+
+}  // namespace app::cli

@@ -1,0 +1,81 @@
+#include "app/cli/cli_io.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <istream>
+#include <iterator>
+#include <memory>
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace app::cli {
+
+namespace {
+
+using engine::Error;
+using engine::ErrorCode;
+using engine::Result;
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+Error cannotRead(const std::string& path) {
+  const ErrorCode code = errno == ENOENT ? ErrorCode::NotFound : ErrorCode::InvalidArgument;
+  return {code, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
+}
+
+Result<std::string> readStandardInput(CliIo& io) {
+  std::string bytes{std::istreambuf_iterator<char>(io.in), std::istreambuf_iterator<char>()};
+  if (io.in.bad()) return Error{ErrorCode::InvalidArgument, "cannot read standard input"};
+  return bytes;
+}
+
+}  // namespace
+
+int fail(CliIo& io, std::string_view sentence) {
+  io.err << "tessera-cli: " << sentence << '\n';
+  return kFailure;
+}
+
+int fail(CliIo& io, const engine::Error& error) {
+  return fail(io, error.message);
+}
+
+int failUsage(CliIo& io, std::string_view sentence) {
+  fail(io, sentence);
+  return kUsage;
+}
+
+int writeJson(CliIo& io, const Json& document) {
+  // Text of a model may hold bytes that are no characters; JSON may not.
+  return writeText(io, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+int writeText(CliIo& io, std::string_view text) {
+  io.out << text << std::flush;
+  return io.out ? kSuccess : fail(io, "cannot write to standard output");
+}
+
+Result<std::string> readTextArgument(CliIo& io, const std::string& argument) {
+  if (argument == "-") return readStandardInput(io);
+  return argument;
+}
+
+Result<std::string> readFileArgument(CliIo& io, const std::string& argument) {
+  if (argument == "-") return readStandardInput(io);
+  errno = 0;
+  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(argument.c_str(), "rb"));
+  if (!file) return cannotRead(argument);
+  std::string bytes;
+  char buffer[1 << 16];
+  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    bytes.append(buffer, count);
+  }
+  if (std::ferror(file.get())) return cannotRead(argument);
+  return bytes;
+}
+
+}  // namespace app::cli

@@ -1,0 +1,47 @@
+// What a command reads, writes and returns.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/cancel_token.h"
+#include "engine/base/result.h"
+
+namespace app::cli {
+
+enum ExitCode : int {
+  kSuccess = 0,
+  kFailure = 1,  // a file, the prompt or the machine
+  kUsage = 2,    // an unknown flag, a value out of its range
+  kInterrupted = 130,
+};
+
+// Key order as written.
+using Json = nlohmann::ordered_json;
+
+struct CliIo {
+  std::istream& in;
+  std::ostream& out;  // the document or the text, nothing else; empty after a failure
+  std::ostream& err;
+  // Raised by Ctrl-C while a ScopedInterrupt lives.
+  engine::CancelToken& cancel;
+};
+
+// One line on standard error; the exit code to return.
+int fail(CliIo& io, std::string_view sentence);
+int fail(CliIo& io, const engine::Error& error);
+int failUsage(CliIo& io, std::string_view sentence);
+
+// Writes the document on one line, or `text` as it is. kFailure when standard output takes no more.
+int writeJson(CliIo& io, const Json& document);
+int writeText(CliIo& io, std::string_view text);
+
+// `argument` itself, or for "-" all of standard input byte for byte.
+engine::Result<std::string> readTextArgument(CliIo& io, const std::string& argument);
+// A file's bytes, or for "-" those of standard input.
+engine::Result<std::string> readFileArgument(CliIo& io, const std::string& argument);
+
+}  // namespace app::cli

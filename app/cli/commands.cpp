@@ -1,0 +1,14 @@
+#include "app/cli/commands.h"
+
+namespace app::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = {
+      {"tokenize", "Token ids of a text", setUpTokenize},
+      {"detokenize", "Text of token ids", setUpDetokenize},
+      {"inspect", "What a model file holds and whether it runs here", setUpInspect},
+  };
+  return all;
+}
+
+}  // namespace app::cli

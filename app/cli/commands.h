@@ -1,0 +1,31 @@
+// The commands, one file each. A command adds its flags and returns what runs once they are parsed.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/cli_io.h"
+
+namespace app::cli {
+
+// Returns an ExitCode. Nothing goes to standard output before success is certain (generate's text
+// as it comes excepted).
+using CommandRun = std::function<int(CliIo&)>;
+
+CommandRun setUpTokenize(CLI::App& app);
+CommandRun setUpDetokenize(CLI::App& app);
+
+CommandRun setUpInspect(CLI::App& app);
+
+struct Command {
+  const char* name;
+  const char* summary;
+  CommandRun (*setUp)(CLI::App& app);
+};
+
+// In the order of the help text; the one place to add a command.
+const std::vector<Command>& commands();
+
+}  // namespace app::cli

@@ -1,0 +1,139 @@
+#include "app/cli/engine_flags.h"
+
+#include "app/cli/not_built.h"
+#include "app/cli/number_text.h"
+
+namespace app::cli {
+
+namespace {
+
+using namespace engine;
+
+void addLoadFlags(FlagSet& flags, LoadConfig& load) {
+  flags.choice<DeviceKind>(
+      "--device", load.device,
+      {{"auto", DeviceKind::Auto}, {"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}});
+  flags.choice<IsaKind>("--isa", load.isa,
+                        {{"auto", IsaKind::Auto},
+                         {"reference", IsaKind::Reference},
+                         {"avx2", IsaKind::Avx2},
+                         {"avxvnni", IsaKind::AvxVnni},
+                         {"avx512vnni", IsaKind::Avx512Vnni},
+                         {"amx", IsaKind::Amx}});
+  flags.whole("--threads", load.threads, "a whole number of at least 0 (0: one a physical core)");
+  flags.whole("--max-context", load.maxContext, "a whole number of at least 0 (0: the model's)");
+  flags.choice<AllocatorKind>(
+      "--allocator", load.allocator,
+      {{"paged", AllocatorKind::Paged}, {"contiguous", AllocatorKind::Contiguous}});
+  flags.whole("--block-size", load.blockSize, "a power of two, in tokens");
+  flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");
+  flags.whole("--kv-blocks", load.kvBlocks, "a whole number of at least 0 (0: from --kv-memory)");
+  flags.choice<KvDType>("--kv-dtype", load.kvDtype,
+                        {{"f32", KvDType::F32},
+                         {"f16", KvDType::F16},
+                         {"bf16", KvDType::BF16},
+                         {"fp8", KvDType::Fp8},
+                         {"int8", KvDType::Int8},
+                         {"int4", KvDType::Int4}});
+  flags.onOff("--kv-cache", load.kvCache, "keep keys and values between steps");
+  flags.bytes("--swap-memory", load.swapMemoryBytes, "room for swapped-out blocks");
+  flags.text("--draft-model", load.draftModelPath, "path of the model that drafts");
+}
+
+void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
+  flags.choice<BatchingKind>("--batching", limits.batching,
+                             {{"continuous", BatchingKind::Continuous},
+                              {"static", BatchingKind::Static},
+                              {"dynamic", BatchingKind::Dynamic}});
+  flags.whole("--max-batch", limits.maxBatch, "a whole number of at least 1");
+  flags.number("--queue-delay-ms", limits.queueDelayMs, "milliseconds");
+  flags.whole("--max-seqs", limits.maxSeqs, "a whole number of at least 1");
+  flags.whole("--max-batched-tokens", limits.maxBatchedTokens, "a whole number of at least 1");
+  flags.whole("--prefill-chunk", limits.prefillChunk,
+              "a whole number of at least 0 (0: the budget)");
+  flags.whole("--long-prefill-threshold", limits.longPrefillThreshold,
+              "a whole number of at least 0 (0: off)");
+  flags.onOff("--prefix-cache", limits.prefixCache, "share blocks of equal prefixes");
+  flags.choice<PreemptionKind>(
+      "--preemption", limits.preemption,
+      {{"recompute", PreemptionKind::Recompute}, {"swap", PreemptionKind::Swap}});
+  flags.choice<PolicyKind>(
+      "--policy", limits.policy,
+      {{"fcfs", PolicyKind::Fcfs}, {"priority", PolicyKind::Priority}, {"slo", PolicyKind::Slo}});
+  flags.choice<SpeculationKind>("--speculate", limits.speculation,
+                                {{"off", SpeculationKind::Off},
+                                 {"ngram", SpeculationKind::Ngram},
+                                 {"draft", SpeculationKind::Draft}});
+  flags.whole("--speculative-tokens", limits.speculativeTokens, "a whole number of at least 1");
+  flags.onOff("--speculate-adaptive", limits.speculateAdaptive,
+              "draft less where little is accepted");
+}
+
+// "5=-1.5" as a token id and what is added to its logit.
+bool parseBias(const std::string& text, std::vector<std::pair<TokenId, float>>& target) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return false;
+  TokenId id = 0;
+  float bias = 0.0f;
+  if (!parseNumber(text.substr(0, equals), id) || !parseNumber(text.substr(equals + 1), bias)) {
+    return false;
+  }
+  target.emplace_back(id, bias);
+  return true;
+}
+
+// The engine's sentences begin with the knob's name.
+std::string asFlag(const Error& error) {
+  return (error.message.rfind("a stop string", 0) == 0 ? "--stop: " : "--") + error.message;
+}
+
+}  // namespace
+
+void addEngineFlags(FlagSet& flags, EngineConfig& config) {
+  addLoadFlags(flags, config.load);
+  addSchedulingFlags(flags, config.limits);
+}
+
+void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
+  SamplingParams& params = sampling.params;
+  flags.number("--temperature", params.temperature, "0 to 2 (0: the likeliest token)");
+  flags.whole("--top-k", params.topK, "a whole number from 0 to 2147483647 (0: off)");
+  flags.number("--top-p", params.topP, "0 to 1");
+  flags.number("--min-p", params.minP, "0 to 1");
+  flags.number("--typical-p", params.typicalP, "0 to 1");
+  flags.number("--repetition-penalty", params.repetitionPenalty, "values above 0 up to 10");
+  flags.number("--presence-penalty", params.presencePenalty, "-2 to 2");
+  flags.number("--frequency-penalty", params.frequencyPenalty, "-2 to 2");
+  flags.custom(
+      "--logit-bias", "ID=B, a token id and a finite number",
+      [&params](const std::string& value) { return parseBias(value, params.logitBias); },
+      /*collects=*/true);
+  flags.texts("--stop", params.stop, "text that ends the answer");
+  flags.toggle("--ignore-eos", params.ignoreEos, "go on past end tokens");
+  flags.whole("--seed", params.seed, "a whole number from 0 to 18446744073709551615");
+  flags.whole("--max-tokens", params.maxTokens, "a whole number of at least 1");
+  flags.whole("--n", params.n, "a whole number of at least 1");
+  flags.whole("--best-of", params.bestOf, "a whole number of at least --n");
+  flags.whole("--beam-width", params.beamWidth, "a whole number of at least 0 (0: no beam search)");
+  flags.number("--length-penalty", params.lengthPenalty, "finite numbers");
+  flags.onOff("--early-stopping", params.earlyStopping, "end beam search at the first n answers");
+  flags.whole("--priority", sampling.priority, "a whole number, lower goes first");
+}
+
+std::optional<std::string> engineFlagsError(const EngineConfig& config) {
+  if (const auto checked = checkLoadConfig(config.load); !checked) return asFlag(checked.error());
+  if (const auto checked = checkSchedulerLimits(config.limits); !checked) {
+    return asFlag(checked.error());
+  }
+  return notBuiltYet(config);
+}
+
+std::optional<std::string> samplingFlagsError(const SamplingParams& params,
+                                              std::int64_t vocabSize) {
+  if (const auto checked = checkSamplingParams(params, vocabSize); !checked) {
+    return asFlag(checked.error());
+  }
+  return notBuiltYet(params);
+}
+
+}  // namespace app::cli

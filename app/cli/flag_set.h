@@ -1,0 +1,73 @@
+// Adds flags to a command that fill plain values, each with the sentence for a value it cannot
+// take.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace app::cli {
+
+// Flag names are given with their dashes ("--top-k"). A value that does not parse stops parsing
+// with
+// "--top-k is x; it takes <takes>" (exit code 2); ranges are for the engine's own checks. Targets
+// must outlive parsing. A flag given twice takes the last value, except those that collect.
+class FlagSet {
+ public:
+  explicit FlagSet(CLI::App& app) : m_app(app) {}
+
+  CLI::App& app() { return m_app; }
+
+  void text(const std::string& flag, std::string& target, const std::string& help);
+  // Collects: one value each time.
+  void texts(const std::string& flag, std::vector<std::string>& target, const std::string& help);
+  // No value: present or not.
+  void toggle(const std::string& flag, bool& target, const std::string& help);
+  void onOff(const std::string& flag, bool& target, const std::string& help);
+
+  // `takes` names the values: "0 to 2", "a whole number of at least 1".
+  void number(const std::string& flag, float& target, const std::string& takes);
+  void number(const std::string& flag, double& target, const std::string& takes);
+  void whole(const std::string& flag, int& target, const std::string& takes);
+  void whole(const std::string& flag, std::int64_t& target, const std::string& takes);
+  void whole(const std::string& flag, std::uint64_t& target, const std::string& takes);
+  // Bytes; K, M and G mean 2^10, 2^20 and 2^30.
+  void bytes(const std::string& flag, std::int64_t& target, const std::string& help);
+
+  template <typename Enum>
+  void choice(const std::string& flag,
+              Enum& target,
+              const std::vector<std::pair<std::string, Enum>>& names) {
+    std::string takes;
+    for (const auto& [name, value] : names) takes += (takes.empty() ? "" : ", ") + name;
+    custom(flag, takes, [&target, names](const std::string& given) {
+      for (const auto& [name, value] : names) {
+        if (name != given) continue;
+        target = value;
+        return true;
+      }
+      return false;
+    });
+  }
+
+  // The base of the others: `parse` returns false for a value that does not parse.
+  void custom(const std::string& flag,
+              const std::string& takes,
+              std::function<bool(const std::string&)> parse,
+              bool collects = false);
+
+  // An argument without a flag.
+  void positional(const std::string& name, std::string& target, const std::string& help);
+  void positionals(const std::string& name,
+                   std::vector<std::string>& target,
+                   const std::string& help);
+
+ private:
+  CLI::App& m_app;
+};
+
+}  // namespace app::cli

@@ -1,0 +1,73 @@
+#include "app/cli/not_built.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace app::cli {
+
+namespace {
+
+using namespace engine;
+
+constexpr std::array<std::string_view, 9> kPlannedCommands = {
+    "divergence", "simulate", "plan", "load", "serve", "replay", "export", "quantize", "lesson"};
+
+constexpr std::array<std::string_view, 2> kPlannedFlags = {"--preset", "--trace"};
+
+// The first flag of those given that is not built, if any.
+std::optional<std::string> firstOf(std::initializer_list<std::pair<bool, const char*>> given) {
+  for (const auto& [isGiven, flag] : given) {
+    if (isGiven) return fmt::format("{} is not built yet", flag);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool isPlannedCommand(std::string_view name) {
+  return std::find(kPlannedCommands.begin(), kPlannedCommands.end(), name) !=
+         kPlannedCommands.end();
+}
+
+bool isPlannedFlag(std::string_view flag) {
+  return std::find(kPlannedFlags.begin(), kPlannedFlags.end(), flag) != kPlannedFlags.end();
+}
+
+std::optional<std::string> notBuiltYet(const EngineConfig& config) {
+  const LoadConfig& load = config.load;
+  const SchedulerLimits& limits = config.limits;
+  return firstOf({
+      {load.device == DeviceKind::Cuda, "--device cuda"},
+      {load.isa == IsaKind::AvxVnni, "--isa avxvnni"},
+      {load.isa == IsaKind::Amx, "--isa amx"},
+      {load.allocator == AllocatorKind::Contiguous, "--allocator contiguous"},
+      {load.kvDtype == KvDType::Fp8, "--kv-dtype fp8"},
+      {load.kvDtype == KvDType::Int8, "--kv-dtype int8"},
+      {load.kvDtype == KvDType::Int4, "--kv-dtype int4"},
+      {!load.kvCache, "--kv-cache off"},
+      {load.swapMemoryBytes > 0, "--swap-memory"},
+      {!load.draftModelPath.empty(), "--draft-model"},
+      {limits.batching == BatchingKind::Static, "--batching static"},
+      {limits.batching == BatchingKind::Dynamic, "--batching dynamic"},
+      {limits.preemption == PreemptionKind::Swap, "--preemption swap"},
+      {limits.policy == PolicyKind::Priority, "--policy priority"},
+      {limits.policy == PolicyKind::Slo, "--policy slo"},
+      {limits.speculation != SpeculationKind::Off, "--speculate"},
+  });
+}
+
+std::optional<std::string> notBuiltYet(const SamplingParams& params) {
+  return firstOf({
+      {params.n > 1, "--n above 1"},
+      {params.bestOf > 1, "--best-of"},
+      {params.beamWidth > 0, "--beam-width"},
+      {params.lengthPenalty != 1.0f, "--length-penalty"},
+      {params.earlyStopping, "--early-stopping"},
+  });
+}
+
+}  // namespace app::cli
