@@ -39,7 +39,7 @@ bool isLineBreaking(std::string_view character) {
 
 // The last bytes of a path, starting at a whole character.
 std::string shownPath(std::string_view path) {
-  if (path.size() <= kMaxPathBytes) return safeText(path, kMaxPathBytes * 3);
+  if (path.size() <= kMaxPathBytes) return safeText(path, kMaxPathBytes);
   std::string_view end = path.substr(path.size() - kMaxPathBytes);
   while (!end.empty() && isContinuation(end[0])) end.remove_prefix(1);
   return std::string(kEllipsis) + safeText(end, kMaxPathBytes);

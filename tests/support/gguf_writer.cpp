@@ -1,5 +1,6 @@
 #include "tests/support/gguf_writer.h"
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -96,6 +97,7 @@ std::string GgufWriter::bytes() const {
 void GgufWriter::writeTo(const std::string& path) const { writeFile(path, bytes()); }
 
 void writeFile(const std::string& path, std::string_view bytes) {
+  std::remove(path.c_str());  // overwriting in place makes some file systems flush at once
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
