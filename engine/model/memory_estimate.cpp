@@ -1,0 +1,166 @@
+#include "engine/model/memory_estimate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace engine::model {
+
+namespace {
+
+constexpr std::int64_t kDefaultPoolLimit = std::int64_t{4} << 30;
+constexpr std::int64_t kMaxBlocks = std::numeric_limits<std::int32_t>::max();  // BlockId
+
+kernels::KvType kvTypeOf(const LoadConfig& config) {
+  switch (config.kvDtype) {
+    case KvDType::F32: return kernels::KvType::F32;
+    case KvDType::F16: return kernels::KvType::F16;
+    case KvDType::BF16: return kernels::KvType::BF16;
+    case KvDType::Fp8: return kernels::KvType::Fp8E4M3;
+    case KvDType::Int8: return kernels::KvType::Int8;
+    case KvDType::Int4: return kernels::KvType::Int4;
+    case KvDType::Default: break;
+  }
+  return config.isa == IsaKind::Reference ? kernels::KvType::F32 : kernels::KvType::BF16;
+}
+
+const char* kvTypeName(kernels::KvType type) {
+  constexpr const char* kNames[] = {"f32", "f16", "bf16", "fp8", "int8", "int4"};
+  return kNames[static_cast<int>(type)];
+}
+
+// 1536 as "1,536".
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+std::int64_t bytesOf(const kernels::WeightView& view) {
+  return view.isPresent() ? static_cast<std::int64_t>(view.bytes()) : 0;
+}
+
+std::int64_t bytesOf(const std::vector<float>& values) {
+  return static_cast<std::int64_t>(values.size() * sizeof(float));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parseFreeMemory(std::string_view meminfo) {
+  constexpr std::string_view kField = "MemAvailable:";
+  const auto at = meminfo.find(kField);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = meminfo.substr(at + kField.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  std::int64_t kibibytes = 0;
+  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), kibibytes);
+  if (parsed.ec != std::errc() || kibibytes < 0 || kibibytes > (std::int64_t{1} << 50)) {
+    return std::nullopt;
+  }
+  return kibibytes * 1024;
+}
+
+std::optional<std::int64_t> freeMemoryBytes() {
+  std::ifstream file("/proc/meminfo");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return parseFreeMemory(text);
+}
+
+kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig& config) {
+  kernels::KvLayout layout;
+  layout.type = kvTypeOf(config);
+  layout.numLayers = spec.numLayers;
+  layout.numKvHeads = spec.numKvHeads;
+  layout.headDim = spec.headDim;
+  layout.blockSize = config.blockSize;
+  return layout;
+}
+
+Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
+                                     std::int64_t bytesPerBlock,
+                                     std::int64_t freeBytes) {
+  CHECK(bytesPerBlock > 0);
+  if (config.kvBlocks > 0) {
+    if (config.kvBlocks > kMaxBlocks) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("a KV pool of {} blocks is asked for, the limit is {}",
+                               grouped(config.kvBlocks), grouped(kMaxBlocks))};
+    }
+    return config.kvBlocks;
+  }
+  const std::int64_t bytes = config.kvMemoryBytes > 0
+                                 ? config.kvMemoryBytes
+                                 : std::min(freeBytes / 4, kDefaultPoolLimit);
+  if (bytes < bytesPerBlock) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("a KV pool of {} bytes holds no block: one of {} tokens takes {} bytes",
+                             grouped(bytes), config.blockSize, grouped(bytesPerBlock))};
+  }
+  return std::min(bytes / bytesPerBlock, kMaxBlocks);
+}
+
+std::int64_t weightBytes(const kernels::DecoderWeights& weights) {
+  std::int64_t sum = bytesOf(weights.embedding) + bytesOf(weights.outputNorm);
+  if (weights.output.data != weights.embedding.data) sum += bytesOf(weights.output);
+  for (const kernels::LayerWeights& layer : weights.layers) {
+    for (const auto* view : {&layer.q, &layer.k, &layer.v, &layer.attnOut, &layer.gate, &layer.up,
+                             &layer.down}) {
+      sum += bytesOf(*view);
+    }
+    for (const auto* values : {&layer.attnNorm, &layer.ffnNorm, &layer.postAttnNorm,
+                               &layer.postFfnNorm, &layer.qNorm, &layer.kNorm, &layer.qBias,
+                               &layer.kBias, &layer.vBias}) {
+      sum += bytesOf(*values);
+    }
+  }
+  return sum;
+}
+
+std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows) {
+  const std::int64_t heads = spec.numHeads + std::int64_t{2} * spec.numKvHeads;
+  // residual, normed input and sublayer output; q, k, v and the attention's output; gate and up
+  const std::int64_t perRow = std::int64_t{3} * spec.hidden +
+                              (heads + spec.numHeads) * spec.headDim + std::int64_t{2} * spec.ffn;
+  return (rows * perRow + spec.vocabSize) * static_cast<std::int64_t>(sizeof(float));
+}
+
+Result<MemoryEstimate> estimateMemory(const WeightSource& source,
+                                      const LoadConfig& config,
+                                      std::int64_t freeBytes,
+                                      std::int64_t rows) {
+  const ModelConfig model = TRY(source.config());
+  const kernels::DecoderWeights weights = TRY(source.weights(model));
+  kernels::KvLayout layout = kvLayoutOf(model.decoder, config);
+  const auto blockBytes = static_cast<std::int64_t>(layout.bytesPerBlock());
+  layout.numBlocks = TRY(resolveKvBlocks(config, blockBytes, freeBytes));
+  std::int64_t poolBytes = 0;
+  if (__builtin_mul_overflow(layout.numBlocks, blockBytes, &poolBytes)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("a KV pool of {} blocks of {} bytes is beyond 2^63 bytes",
+                             grouped(layout.numBlocks), grouped(blockBytes))};
+  }
+
+  MemoryEstimate estimate;
+  estimate.items.push_back(
+      {"weights", weightBytes(weights),
+       fmt::format("{} parameters, mostly {}", grouped(model.parameters), model.quantisation)});
+  estimate.items.push_back({"KV pool", poolBytes,
+                            fmt::format("{} blocks of {} tokens, {}", grouped(layout.numBlocks),
+                                        layout.blockSize, kvTypeName(layout.type))});
+  estimate.items.push_back({"activations", activationBytes(model.decoder, rows),
+                            fmt::format("steps of up to {} tokens", grouped(rows))});
+  for (const MemoryItem& item : estimate.items) estimate.totalBytes += item.bytes;
+  estimate.freeBytes = freeBytes;
+  estimate.kvCapacityTokens = layout.numBlocks * layout.blockSize;
+  return estimate;
+}
+
+}  // namespace engine::model

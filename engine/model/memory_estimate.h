@@ -1,0 +1,44 @@
+// Bytes that a model will take, itemised, before it is loaded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/api/engine_config.h"
+#include "engine/api/message.h"
+#include "engine/base/result.h"
+#include "engine/model/weight_source.h"
+#include "kernels/core/kv_layout.h"
+
+namespace engine::model {
+
+// Bytes that new allocations can get without swapping; empty when the system does not tell.
+std::optional<std::int64_t> freeMemoryBytes();
+// The same from the text of /proc/meminfo.
+std::optional<std::int64_t> parseFreeMemory(std::string_view meminfo);
+
+// Shape of the KV pool under `config`, numBlocks still 0. KvDType::Default is f32 when `config` asks
+// for the reference recipe, else bf16.
+kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig& config);
+
+// Number of blocks: kvBlocks as asked; else what fits kvMemoryBytes; else what fits a quarter of
+// `freeBytes`, at most 4 GiB. InvalidArgument when that is not one block, or more than 2^31-1 are
+// asked for.
+Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
+                                     std::int64_t bytesPerBlock,
+                                     std::int64_t freeBytes);
+
+// Bytes of all matrices as a backend packs them (tied ones once) and of the float vectors.
+std::int64_t weightBytes(const kernels::DecoderWeights& weights);
+
+// Activations of a step of `rows` tokens and one row of logits, as float32.
+std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows);
+
+// Errors as the source's config and weights, and as resolveKvBlocks. `rows` = --max-batched-tokens.
+Result<MemoryEstimate> estimateMemory(const WeightSource& source,
+                                      const LoadConfig& config,
+                                      std::int64_t freeBytes,
+                                      std::int64_t rows = 512);
+
+}  // namespace engine::model
