@@ -32,6 +32,8 @@ const char* reasonName(Reason reason) {
       return "waits-paused";
     case Reason::WaitsStart:
       return "waits-start";
+    case Reason::WaitsTurn:
+      return "waits-turn";
     case Reason::PreemptedForBlocks:
       return "preempted-for-blocks";
     case Reason::RefusedTooLong:
@@ -92,6 +94,8 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
       return "the engine is paused";
     case Reason::WaitsStart:
       return "arrived, waits for the next step";
+    case Reason::WaitsTurn:
+      return fmt::format("waits its turn, {} before it", a);
     case Reason::PreemptedForBlocks:
       return fmt::format("preempted: gave back {} blocks, {} were needed", a, b);
     case Reason::RefusedTooLong:

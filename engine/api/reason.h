@@ -22,6 +22,7 @@ enum class Reason : std::uint8_t {
   WaitsQueueDelay,
   WaitsPaused,
   WaitsStart,        // arrived after the step was planned
+  WaitsTurn,         // a = requests before it in the queue
   // why a request was set back or ended
   PreemptedForBlocks,  // a = blocks given back, b = blocks needed
   RefusedTooLong,      // a = tokens asked for, b = context limit

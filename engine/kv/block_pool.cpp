@@ -59,21 +59,21 @@ std::vector<BlockId> BlockPool::listOrder(std::size_t head) const {
   return order;
 }
 
-void BlockPool::emit(BlockOp op, std::size_t index, RequestId request, std::int32_t logical) {
+void BlockPool::record(BlockOp op, std::size_t index, RequestId request, std::int32_t logical) {
   if (!m_sink) return;
   const Block& block = m_blocks[index];
-  BlockRecord record{};
-  record.iteration = m_step.value;
-  record.request = request.value;
-  record.hash = block.hash;
-  record.block = static_cast<std::int32_t>(index);
-  record.logical = logical;
-  record.refCount = static_cast<std::uint16_t>(std::min<std::uint32_t>(block.refCount, UINT16_MAX));
-  record.op = op;
+  BlockRecord one{};
+  one.iteration = m_step.value;
+  one.request = request.value;
+  one.hash = block.hash;
+  one.block = static_cast<std::int32_t>(index);
+  one.logical = logical;
+  one.refCount = static_cast<std::uint16_t>(std::min<std::uint32_t>(block.refCount, UINT16_MAX));
+  one.op = op;
   if (m_isRecording) {
-    m_heldRecords.push_back(record);
+    m_heldRecords.push_back(one);
   } else {
-    m_sink(record);
+    m_sink(one);
   }
 }
 
@@ -88,7 +88,7 @@ void BlockPool::makeFree(std::size_t index) {
 
 void BlockPool::evict(std::size_t index) {
   if (m_evictionHook) m_evictionHook(BlockId(static_cast<std::int32_t>(index)));
-  emit(BlockOp::Evict, index, m_blocks[index].owner, m_blocks[index].logical);
+  record(BlockOp::Evict, index, m_blocks[index].owner, m_blocks[index].logical);
   unlink(index);
   --m_tally.numCached;
   ++m_tally.counters.evictions;
@@ -124,20 +124,20 @@ void BlockPool::allocateFree(BlockId id, RequestId holder, std::int32_t logical)
   hold(index(id), holder, logical);
   touch(index(id)).allocatedStep = m_step.value;
   ++m_tally.counters.allocations;
-  emit(BlockOp::Allocate, index(id), holder, logical);
+  record(BlockOp::Allocate, index(id), holder, logical);
 }
 
 void BlockPool::share(BlockId id, RequestId holder, std::int32_t logical) {
   CHECK(block(id).refCount > 0);
   hold(index(id), holder, logical);
-  emit(BlockOp::Share, index(id), holder, logical);
+  record(BlockOp::Share, index(id), holder, logical);
 }
 
 void BlockPool::takeHit(BlockId id, RequestId holder, std::int32_t logical) {
   CHECK(block(id).hash != 0);
   hold(index(id), holder, logical);
   ++m_tally.counters.hits;
-  emit(BlockOp::Hit, index(id), holder, logical);
+  record(BlockOp::Hit, index(id), holder, logical);
 }
 
 void BlockPool::release(BlockId id, RequestId holder, std::int32_t logical) {
@@ -146,7 +146,7 @@ void BlockPool::release(BlockId id, RequestId holder, std::int32_t logical) {
   --block.refCount;
   block.lastUsedStep = m_step.value;
   if (block.refCount > 0) {
-    emit(BlockOp::Unshare, index(id), holder, logical);
+    record(BlockOp::Unshare, index(id), holder, logical);
     return;
   }
   block.owner = holder;
@@ -155,17 +155,17 @@ void BlockPool::release(BlockId id, RequestId holder, std::int32_t logical) {
     block.state = BlockState::Cached;
     linkAfter(static_cast<std::size_t>(m_blocks[cachedHead()].prev), index(id));
     ++m_tally.numCached;
-    emit(BlockOp::Unshare, index(id), holder, logical);  // refCount 0 with a hash: idle, findable
+    record(BlockOp::Unshare, index(id), holder, logical);  // refCount 0 with a hash: idle, findable
     return;
   }
   ++m_tally.counters.frees;
   makeFree(index(id));
-  emit(BlockOp::Free, index(id), holder, logical);
+  record(BlockOp::Free, index(id), holder, logical);
 }
 
 void BlockPool::recordCopyOnWrite(BlockId id, RequestId holder, std::int32_t logical) {
   ++m_tally.counters.cowCopies;
-  emit(BlockOp::CopyOnWrite, index(id), holder, logical);
+  record(BlockOp::CopyOnWrite, index(id), holder, logical);
 }
 
 void BlockPool::setHash(BlockId id, std::uint64_t hash) {
@@ -183,9 +183,9 @@ void BlockPool::dropHash(BlockId id) {
   }
 }
 
-void BlockPool::setFilled(BlockId id, int slots) {
-  CHECK(slots >= 0 && slots <= m_blockSize);
-  touch(index(id)).filled = slots;
+void BlockPool::setFilled(BlockId id, int numSlots) {
+  CHECK(numSlots >= 0 && numSlots <= m_blockSize);
+  touch(index(id)).filled = numSlots;
 }
 
 void BlockPool::beginTransaction() {

@@ -75,7 +75,7 @@ class BlockPool {
   void setHash(BlockId id, std::uint64_t hash);
   // No longer findable; an idle block becomes free.
   void dropHash(BlockId id);
-  void setFilled(BlockId id, int slots);
+  void setFilled(BlockId id, int numSlots);
 
   void beginTransaction();
   void commitTransaction();
@@ -103,7 +103,7 @@ class BlockPool {
   void evict(std::size_t index);
   void hold(std::size_t index, RequestId holder, std::int32_t logical);
   void makeFree(std::size_t index);
-  void emit(BlockOp op, std::size_t index, RequestId request, std::int32_t logical);
+  void record(BlockOp op, std::size_t index, RequestId request, std::int32_t logical);
 
   std::int64_t m_numBlocks;
   int m_blockSize;

@@ -13,6 +13,7 @@
 #include "engine/api/snapshot.h"
 #include "engine/base/result.h"
 #include "engine/kv/kv_cache.h"
+#include "engine/sched/admission.h"
 #include "engine/sched/request_queue.h"
 #include "engine/sched/sequence.h"
 #include "engine/sched/step_plan.h"
@@ -45,7 +46,6 @@ struct SchedulerCounters {
 class Scheduler {
  public:
   Scheduler(kv::KvCache& cache, std::int64_t maxContext, const SchedulerLimits& limits);
-  ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -83,37 +83,48 @@ class Scheduler {
   const SchedulerCounters& counters() const { return m_counters; }
 
  private:
-  struct Undo {
+  // A sequence that the open plan moved between the queues, as it was before.
+  struct Moved {
     Sequence* sequence;
     SequenceProgress progress;
     bool wasRunning;
   };
+  // What the running requests are, counted once a plan.
+  struct Demand {
+    std::int64_t decoding = 0, prefilling = 0, starving = 0;
+  };
 
-  // plan(), part by part (scheduler_plan.cpp)
-  void beginPlan(std::int64_t nowNs);
-  void orderRunning();
+  // plan(), part by part: scheduler_plan.cpp
+  void beginPlan();
+  void countDemand();
   void planRunning(bool decodes);
-  bool planRow(Sequence& sequence, int numTokens, int numDrafts);
+  void planDecode(Sequence& sequence, std::int64_t decodesAfter);
+  void planPrefill(Sequence& sequence);
   bool growOrPreempt(Sequence& sequence, std::int64_t num);
-  void preempt(Sequence& victim, std::int64_t blocksNeeded);
+  Sequence& victim();
+  void preempt(Sequence& sequence, std::int64_t blocksNeeded);
+  void leaveRunning(Sequence& sequence);
+  void addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t numDrafts);
   void dropRow(Sequence& sequence);
   void admitWaiting(std::int64_t nowNs);
-  bool admitNext(std::int64_t nowNs);
+  Verdict admitNext(std::int64_t nowNs);
   void enter(Sequence& sequence, const kv::PrefixMatch& match, std::int64_t nowNs);
   kv::PrefixMatch matchPrefix(Sequence& sequence) const;
-  std::int64_t outstandingBlocks() const;
-  int chunkFor(const Sequence& sequence) const;
-  void decideWaiting();
+  std::int64_t blocksPromised(const Sequence& sequence) const;
+  std::int64_t chunkFor(const Sequence& sequence) const;
+  bool isStarving(const Sequence& sequence) const;
+  Verdict waitReason(std::int64_t place) const;
+  void describe(PlanRow& row, const Sequence& sequence) const;
+  void packRows();
   void finishPlan();
-  int budgetLeft() const { return m_plan.budget - m_used; }
+  std::int64_t budgetLeft() const { return m_plan.budget - m_used; }
 
-  void keepForUndo(Sequence& sequence, bool isRunning);
-  void restoreSequences();
-
-  // commitStep(), part by part
-  void applyRow(const PlanRow& row, const RowResult& result, std::vector<FinishedRequest>& ended);
-  void publishBlocks(Sequence& sequence);
-  FinishedRequest remove(Sequence& sequence, FinishReason finish, Reason reason, std::int64_t a);
+  // commitStep() and the end of a request: scheduler.cpp
+  void applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result);
+  std::vector<FinishedRequest> removeEnded(std::span<const RowResult> results);
+  Verdict limitReached(const Sequence& sequence) const;
+  FinishedRequest remove(Sequence& sequence, FinishReason finish, Verdict why);
+  Sequence& known(RequestId id) const;
 
   kv::KvCache& m_cache;
   const std::int64_t m_maxContext;
@@ -124,13 +135,18 @@ class Scheduler {
   std::uint64_t m_arrivals = 0, m_admissions = 0;
   SchedulerCounters m_counters;
 
+  // of the open plan
   StepPlan m_plan;
   std::unique_ptr<kv::KvReservation> m_reservation;
-  std::vector<Undo> m_undo;
-  std::vector<Sequence*> m_order;  // running, in the order of planning
-  int m_used = 0;                  // tokens of the budget
-  bool m_leftOut = false;  // the last plan had no budget for a running request
-  std::uint64_t m_planQueries = 0, m_planHits = 0;
+  std::vector<Moved> m_moved;
+  std::vector<Sequence*> m_order;   // running, in the order of planning
+  std::vector<Sequence*> m_rowOwners;  // by row
+  Demand m_demand;
+  std::int64_t m_used = 0;       // tokens of the budget
+  std::int64_t m_promised = 0;   // blocks
+  bool m_wantedMore = false;     // a running request got less than it could compute
+  Verdict m_blocked;             // why the head of the queue did not enter
+  std::uint64_t m_queried = 0, m_hit = 0;  // tokens looked up in the prefix index, found there
 };
 
 }  // namespace engine::sched

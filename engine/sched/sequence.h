@@ -34,6 +34,8 @@ struct SequenceProgress {
   std::int64_t cachedTokens = -1;  // from the prefix cache at the first admission; -1 = not yet
   std::int64_t publishedBlocks = 0;  // leading blocks that are findable
   std::uint64_t admissionOrder = 0;  // of the last admission
+  std::uint64_t waitingSince = 0;    // step after which it began to wait
+  std::int64_t admittedNs = -1;      // first admission
   int preemptions = 0;
 };
 
@@ -57,9 +59,7 @@ struct Sequence {
   std::int64_t reasonA = 0, reasonB = 0;
   kv::PrefixMiss prefixMiss = kv::PrefixMiss::NeverSeen;
   std::int64_t prefixMissPosition = 0;
-  std::int64_t admittedNs = -1;
   std::uint64_t lastStep = 0;  // last committed step that had a row of it
-  std::uint64_t waitingSinceStep = 0;
 
   // Scratch of the plan being made.
   int planRow = -1;

@@ -1,0 +1,239 @@
+#include "engine/sched/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace engine::sched {
+
+namespace {
+
+Reason reasonOf(FinishReason finish) {
+  switch (finish) {
+    case FinishReason::Cancelled: return Reason::CancelledByUser;
+    case FinishReason::Failed: return Reason::FailedStep;
+    case FinishReason::Stop: return Reason::FinishedStop;
+    default: return Reason::None;
+  }
+}
+
+}  // namespace
+
+Scheduler::Scheduler(kv::KvCache& cache, std::int64_t maxContext, const SchedulerLimits& limits)
+    : m_cache(cache), m_maxContext(maxContext), m_limits(limits), m_waiting(limits.policy) {}
+
+void Scheduler::setLimits(const SchedulerLimits& limits) {
+  CHECK(!hasOpenStep());
+  m_limits = limits;
+  m_waiting.setPolicy(limits.policy);
+}
+
+std::optional<Refusal> Scheduler::submit(SequenceSpec spec) {
+  CHECK(!hasOpenStep() && !m_sequences.contains(spec.id));
+  const auto promptTokens = static_cast<std::int64_t>(spec.promptIds.size());
+  Verdict verdict = judgeLength(promptTokens, m_maxContext);
+  if (verdict.isYes() && spec.maxTokens < 1) verdict = {Reason::RefusedBadInput, spec.maxTokens, 1};
+  if (verdict.isYes()) {
+    const std::int64_t length = finalLength(promptTokens, spec.maxTokens, m_maxContext);
+    verdict = judgeSize(m_cache.blocksForWhole(length), m_cache.pool().numBlocks());
+  }
+  if (!verdict.isYes()) return Refusal{verdict.reason, verdict.a, verdict.b};
+  const RequestId id = spec.id;
+  kv::HashChain chain = m_cache.makeChain(spec.cacheNamespace);
+  auto sequence = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, std::move(chain),
+                                             m_cache.config().blockSize);
+  sequence->progress.waitingSince = m_counters.steps;
+  m_waiting.insert(*sequence);
+  m_sequences.emplace(id, std::move(sequence));
+  return std::nullopt;
+}
+
+const Sequence* Scheduler::find(RequestId id) const {
+  const auto found = m_sequences.find(id);
+  return found == m_sequences.end() ? nullptr : found->second.get();
+}
+
+Sequence& Scheduler::known(RequestId id) const {
+  const auto found = m_sequences.find(id);
+  CHECK(found != m_sequences.end());
+  return *found->second;
+}
+
+std::vector<const Sequence*> Scheduler::waiting() const {
+  std::vector<const Sequence*> all;
+  all.reserve(m_waiting.size());
+  for (const auto& [key, sequence] : m_waiting.entries()) all.push_back(sequence);
+  return all;
+}
+
+std::optional<FinishedRequest> Scheduler::finish(RequestId id, FinishReason reason) {
+  CHECK(!hasOpenStep() && reasonOf(reason) != Reason::None);
+  if (!m_sequences.contains(id)) return std::nullopt;
+  Sequence& sequence = known(id);
+  if (std::erase(m_running, &sequence) == 0) m_waiting.erase(sequence);
+  return remove(sequence, reason, {reasonOf(reason), 0, 0});
+}
+
+// Gives the blocks back and forgets the request, which is in no queue any more.
+FinishedRequest Scheduler::remove(Sequence& sequence, FinishReason finish, Verdict why) {
+  sequence.setState(RequestState::Finished);
+  m_cache.release(sequence.table);
+  FinishedRequest ended;
+  ended.request = sequence.spec.id;
+  ended.finish = finish;
+  ended.reason = why.reason;
+  ended.a = why.a;
+  ended.b = why.b;
+  ended.usage.promptTokens = sequence.numPrompt();
+  ended.usage.completionTokens = sequence.numOutput();
+  ended.usage.cachedTokens = std::max<std::int64_t>(0, sequence.progress.cachedTokens);
+  ended.preemptions = sequence.progress.preemptions;
+  m_sequences.erase(sequence.spec.id);
+  return ended;
+}
+
+Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId lastToken) {
+  CHECK(!hasOpenStep() && !m_sequences.contains(childId));
+  Sequence& parent = known(parentId);
+  if (!m_cache.canShare()) {
+    return Error{ErrorCode::Unsupported, "the contiguous allocator cannot share blocks between samples"};
+  }
+  if (parent.progress.state != RequestState::Decoding) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("request {} has no token to fork at", parentId.value)};
+  }
+  SequenceSpec spec = parent.spec;
+  spec.id = childId;
+  auto child = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, parent.chain,
+                                          m_cache.config().blockSize);
+  child->tokens = parent.tokens;
+  child->tokens.back() = lastToken;
+  child->progress = parent.progress;
+  child->progress.admissionOrder = ++m_admissions;
+  child->progress.preemptions = 0;
+  child->reason = parent.reason;
+  child->lastStep = parent.lastStep;
+  m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
+  m_running.push_back(child.get());
+  m_sequences.emplace(childId, std::move(child));
+  return {};
+}
+
+void Scheduler::setDrafts(RequestId id, std::vector<TokenId> drafts) {
+  CHECK(!hasOpenStep());
+  known(id).drafts = std::move(drafts);
+}
+
+std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> results) {
+  CHECK(hasOpenStep() && results.size() == m_plan.rows.size());
+  m_reservation->commit();
+  m_reservation.reset();
+  m_moved.clear();
+  ++m_counters.steps;
+  m_counters.preemptions += m_plan.preempted.size();
+  m_counters.prefixQueries += m_queried;
+  m_counters.prefixHits += m_hit;
+  m_counters.promptTokens += static_cast<std::uint64_t>(m_plan.prefillTokens);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    applyRow(*m_rowOwners[i], m_plan.rows[i], results[i]);
+  }
+  return removeEnded(results);
+}
+
+// Only now blocks go back: all rows have published what they wrote.
+std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> results) {
+  struct Ending {
+    Sequence* sequence;
+    FinishReason finish;
+    Verdict why;
+  };
+  std::vector<Ending> endings;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Sequence* sequence = m_rowOwners[i];
+    const FinishReason finish = results[i].finish;
+    const Verdict limit = limitReached(*sequence);
+    if (finish != FinishReason::None) {
+      endings.push_back({sequence, finish, {reasonOf(finish), 0, 0}});
+    } else if (!limit.isYes()) {
+      endings.push_back({sequence, FinishReason::Length, limit});
+    } else {
+      continue;
+    }
+    sequence->setState(RequestState::Finished);
+  }
+  std::vector<FinishedRequest> ended;
+  if (endings.empty()) return ended;
+  std::erase_if(m_running,
+                [](const Sequence* one) { return one->progress.state == RequestState::Finished; });
+  for (const Ending& one : endings) ended.push_back(remove(*one.sequence, one.finish, one.why));
+  return ended;
+}
+
+// Length and context: None while there is room for one more token.
+Verdict Scheduler::limitReached(const Sequence& sequence) const {
+  if (sequence.numOutput() >= sequence.spec.maxTokens) {
+    return {Reason::FinishedLength, sequence.spec.maxTokens, 0};
+  }
+  if (sequence.numTokens() >= m_maxContext) return {Reason::FinishedContextFull, m_maxContext, 0};
+  return {};
+}
+
+void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result) {
+  const auto numSampled = static_cast<std::int64_t>(result.tokens.size());
+  CHECK(numSampled <= (row.samples ? 1 + row.numDrafts : 0));
+  CHECK(numSampled > 0 || !row.samples || result.finish != FinishReason::None);
+  sequence.lastStep = m_plan.id.value;
+  sequence.drafts.clear();
+  if (result.finish == FinishReason::Failed) return;  // what it wrote is not to be trusted
+  // Of the drafts only the accepted ones stand; the newest token is sampled, not computed yet.
+  const std::int64_t accepted = std::max<std::int64_t>(0, numSampled - 1);
+  const std::int64_t standing = row.numTokens - row.numDrafts + accepted;
+  for (std::int64_t i = 0; i < accepted; ++i) {
+    const auto draft = static_cast<std::size_t>(row.firstToken + row.numTokens - row.numDrafts + i);
+    CHECK(result.tokens[static_cast<std::size_t>(i)] == m_plan.tokens[draft]);
+  }
+  m_cache.markWritten(sequence.table, row.firstPosition, standing);
+  sequence.progress.numComputed += standing;
+  sequence.tokens.insert(sequence.tokens.end(), result.tokens.begin(), result.tokens.end());
+  m_counters.generatedTokens += static_cast<std::uint64_t>(numSampled);
+  if (numSampled > 0) sequence.setState(RequestState::Decoding);
+  if (!m_limits.prefixCache) return;
+  SequenceProgress& progress = sequence.progress;
+  progress.publishedBlocks = m_cache.publish(sequence.table, {&sequence.chain, sequence.tokens},
+                                             progress.publishedBlocks, progress.numComputed);
+}
+
+void Scheduler::abandonStep(StepProgress progress) {
+  CHECK(hasOpenStep());
+  const std::vector<BlockId> taken = m_reservation->takenBlocks();
+  m_reservation->rollBack();
+  m_reservation.reset();
+  std::vector<Sequence*> preempted;
+  for (const Moved& moved : m_moved) {
+    Sequence& sequence = *moved.sequence;
+    if (moved.wasRunning) {
+      m_waiting.erase(sequence);
+      m_running.push_back(&sequence);
+      preempted.push_back(&sequence);
+    } else {
+      std::erase(m_running, &sequence);
+      m_waiting.insert(sequence);
+    }
+    sequence.progress = moved.progress;
+  }
+  m_moved.clear();
+  std::ranges::sort(m_running, {}, [](const Sequence* one) { return one->progress.admissionOrder; });
+  if (progress == StepProgress::NotExecuted) return;
+  // Their blocks may have been given to rows that ran: they are preempted after all.
+  for (Sequence* sequence : preempted) {
+    m_cache.release(sequence->table);
+    leaveRunning(*sequence);
+    ++m_counters.preemptions;
+  }
+  m_cache.forget(taken);
+}
+
+}  // namespace engine::sched
