@@ -42,20 +42,30 @@ class BlockPool {
 
   // Called with a cached block before it is handed out: drops what could still find it.
   void setEvictionHook(std::function<void(BlockId)> hook) { m_evictionHook = std::move(hook); }
+
   // Stamps blocks and records from now on.
   void setStep(StepId step) { m_step = step; }
 
   int blockSize() const { return m_blockSize; }
+
   std::int64_t numBlocks() const { return m_numBlocks; }
+
   std::int64_t numFree() const { return m_tally.numFree; }
+
   std::int64_t numCached() const { return m_tally.numCached; }
+
   std::int64_t numUsed() const { return m_numBlocks - m_tally.numFree - m_tally.numCached; }
+
   // What could be handed out now: free blocks, then idle cached ones.
   std::int64_t numAvailable() const { return m_tally.numFree + m_tally.numCached; }
+
   const PoolCounters& counters() const { return m_tally.counters; }
+
   const Block& block(BlockId id) const { return m_blocks[index(id)]; }
+
   // Next to be handed out comes first.
   std::vector<BlockId> freeOrder() const { return listOrder(freeHead()); }
+
   std::vector<BlockId> evictionOrder() const { return listOrder(cachedHead()); }
 
   // A free block, else the least recently used cached one (evicted first), with one holder.
@@ -80,6 +90,7 @@ class BlockPool {
   void beginTransaction();
   void commitTransaction();
   void rollBackTransaction();
+
   bool isInTransaction() const { return m_isRecording; }
 
  private:
@@ -87,14 +98,18 @@ class BlockPool {
     std::int64_t numFree = 0, numCached = 0;
     PoolCounters counters;
   };
+
   struct BeforeImage {
     std::size_t index;
     Block block;
   };
 
   std::size_t index(BlockId id) const;
+
   std::size_t freeHead() const { return static_cast<std::size_t>(m_numBlocks); }
+
   std::size_t cachedHead() const { return static_cast<std::size_t>(m_numBlocks) + 1; }
+
   // The block for writing; its image is kept first when a transaction is open.
   Block& touch(std::size_t index);
   void unlink(std::size_t index);

@@ -16,18 +16,24 @@ namespace engine::kv {
 class BlockTable {
  public:
   BlockTable(RequestId owner, int blockSize) : m_owner(owner), m_blockSize(blockSize) {}
+
   BlockTable(const BlockTable&) = delete;
   BlockTable& operator=(const BlockTable&) = delete;
 
   RequestId owner() const { return m_owner; }
+
   std::span<const BlockId> blocks() const { return m_blocks; }
+
   std::int64_t size() const { return static_cast<std::int64_t>(m_blocks.size()); }
+
   // Token positions that have a slot.
   std::int64_t capacity() const { return size() * m_blockSize; }
+
   BlockId at(std::int64_t logical) const {
     CHECK(logical >= 0 && logical < size());
     return m_blocks[static_cast<std::size_t>(logical)];
   }
+
   // Slot of a position in the whole pool: never base + offset, blocks lie anywhere.
   std::int64_t slotOf(std::int64_t position) const {
     return std::int64_t{at(position / m_blockSize).value} * m_blockSize + position % m_blockSize;

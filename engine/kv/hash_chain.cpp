@@ -8,7 +8,9 @@ namespace engine::kv {
 
 namespace {
 
-std::uint64_t neverZero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }
+std::uint64_t neverZero(std::uint64_t hash) {
+  return hash == 0 ? 1 : hash;
+}
 
 }  // namespace
 

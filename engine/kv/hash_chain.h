@@ -25,6 +25,7 @@ class HashChain {
         m_root(rootHash(identity, m_nameSpace)) {}
 
   const std::string& nameSpace() const { return m_nameSpace; }
+
   // Hash of block i; `tokens` are the sequence's from position 0 and cover that block.
   std::uint64_t hashOf(std::size_t i, std::span<const TokenId> tokens);
 

@@ -31,26 +31,33 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   const KvCacheConfig& config() const { return m_config; }
+
   const BlockPool& pool() const { return m_pool; }
+
   const PrefixIndex& prefixIndex() const { return m_index; }
+
   bool canShare() const { return m_config.allocator == AllocatorKind::Paged; }
 
   // ceil(numTokens / blockSize)
   std::int64_t blocksFor(std::int64_t numTokens) const;
-  // Blocks that a sequence of at most `numTokens` holds at its end: the rule that refuses a request.
+  // Blocks that a sequence of at most `numTokens` holds at its end: the rule that refuses a
+  // request.
   std::int64_t blocksForWhole(std::int64_t numTokens) const;
   std::int64_t blocksToGrow(const BlockTable& table, std::int64_t first, std::int64_t num) const;
-  // The most that a new sequence could be given now: all free and idle cached blocks, or the longest
-  // free run of the contiguous allocator.
+  // The most that a new sequence could be given now: all free and idle cached blocks, or the
+  // longest free run of the contiguous allocator.
   std::int64_t largestPlace() const;
 
   HashChain makeChain(std::string nameSpace) const;
+
   PrefixMatch findPrefix(const PrefixQuery& query) const { return m_index.find(query); }
+
   void explainMiss(const PrefixQuery& query, PrefixMatch& match) const {
     m_index.explain(query, match);
   }
 
   void setStep(StepId step) { m_pool.setStep(step); }
+
   std::unique_ptr<KvReservation> openReservation();
 
   // Outside a reservation:

@@ -43,7 +43,8 @@ void checkList(const KvFacts& facts, bool isFreeList, Violations& out) {
   std::vector<int> seen(facts.blocks.size(), 0);
   for (const BlockId id : order) {
     if (!isBlock(facts, id)) {
-      out.push_back(fmt::format("the {} list names block {}, which does not exist", name, id.value));
+      out.push_back(
+          fmt::format("the {} list names block {}, which does not exist", name, id.value));
       continue;
     }
     if (++seen[static_cast<std::size_t>(id.value)] == 2) {
@@ -73,7 +74,8 @@ void checkBlocks(const KvFacts& facts, Violations& out) {
       out.push_back(fmt::format("cached block {} has no hash", i));
     }
     if (block.filled < 0 || block.filled > facts.blockSize) {
-      out.push_back(fmt::format("block {} has {} of {} slots filled", i, block.filled, facts.blockSize));
+      out.push_back(
+          fmt::format("block {} has {} of {} slots filled", i, block.filled, facts.blockSize));
     }
     if (block.hash != 0 && block.filled != facts.blockSize) {
       out.push_back(fmt::format("block {} is findable with {} of {} slots filled", i, block.filled,
@@ -86,7 +88,8 @@ void checkIndex(const KvFacts& facts, Violations& out) {
   std::vector<std::int64_t> place(facts.blocks.size(), INT64_MAX);  // in the eviction order
   for (std::size_t i = 0; i < facts.evictionOrder.size(); ++i) {
     const BlockId id = facts.evictionOrder[i];
-    if (isBlock(facts, id)) place[static_cast<std::size_t>(id.value)] = static_cast<std::int64_t>(i);
+    if (isBlock(facts, id))
+      place[static_cast<std::size_t>(id.value)] = static_cast<std::int64_t>(i);
   }
   std::int64_t entries = 0;
   for (std::size_t i = 0; i < facts.blocks.size(); ++i) {
@@ -99,7 +102,8 @@ void checkIndex(const KvFacts& facts, Violations& out) {
     if (entry.parent.isNone()) continue;
     const auto parent = static_cast<std::size_t>(entry.parent.value);
     if (!isBlock(facts, entry.parent) || facts.findable[parent].hash == 0) {
-      out.push_back(fmt::format("block {} is findable, its parent {} is not", i, entry.parent.value));
+      out.push_back(
+          fmt::format("block {} is findable, its parent {} is not", i, entry.parent.value));
     } else if (place[parent] <= place[i] && place[i] != INT64_MAX) {
       out.push_back(fmt::format("block {} would be evicted before its child {}", parent, i));
     } else if (place[parent] != INT64_MAX && place[i] == INT64_MAX) {
@@ -107,7 +111,8 @@ void checkIndex(const KvFacts& facts, Violations& out) {
     }
   }
   if (entries != facts.numEntries) {
-    out.push_back(fmt::format("{} blocks are findable, the index has {}", entries, facts.numEntries));
+    out.push_back(
+        fmt::format("{} blocks are findable, the index has {}", entries, facts.numEntries));
   }
 }
 
@@ -130,7 +135,8 @@ void checkTable(const KvFacts& facts, const KvFacts::Holder& holder, Violations&
     if (!isBlock(facts, holder.table[i])) continue;  // reported with the counts
     const Block& block = blockOf(facts, holder.table[i]);
     const std::int64_t begin = static_cast<std::int64_t>(i) * facts.blockSize;
-    const std::int64_t due = std::clamp<std::int64_t>(holder.numComputed - begin, 0, facts.blockSize);
+    const std::int64_t due =
+        std::clamp<std::int64_t>(holder.numComputed - begin, 0, facts.blockSize);
     if (block.filled < due) {
       out.push_back(fmt::format("request {} counts on {} slots of block {}, {} are filled",
                                 holder.request.value, due, holder.table[i].value, block.filled));
@@ -157,8 +163,8 @@ void checkHolders(const KvFacts& facts, Violations& out) {
   }
   for (std::size_t i = 0; i < facts.blocks.size(); ++i) {
     if (holders[i] != facts.blocks[i].refCount) {
-      out.push_back(fmt::format("block {} counts {} holders and has {}", i, facts.blocks[i].refCount,
-                                holders[i]));
+      out.push_back(fmt::format("block {} counts {} holders and has {}", i,
+                                facts.blocks[i].refCount, holders[i]));
     }
   }
 }
@@ -178,7 +184,8 @@ KvFacts takeFacts(const KvCache& cache) {
   for (std::int32_t i = 0; i < pool.numBlocks(); ++i) {
     facts.blocks.push_back(pool.block(BlockId(i)));
     const std::uint64_t hash = cache.prefixIndex().hashOf(BlockId(i));
-    facts.findable.push_back({hash, hash == 0 ? BlockId() : cache.prefixIndex().parentOf(BlockId(i))});
+    facts.findable.push_back(
+        {hash, hash == 0 ? BlockId() : cache.prefixIndex().parentOf(BlockId(i))});
   }
   return facts;
 }

@@ -16,6 +16,7 @@ struct KvFacts {
     std::vector<BlockId> table;
     std::int64_t numComputed = 0, publishedBlocks = 0;
   };
+
   struct Findable {
     std::uint64_t hash = 0;  // 0 = not in the index
     BlockId parent;

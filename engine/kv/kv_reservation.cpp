@@ -39,7 +39,9 @@ BlockId KvReservation::take(BlockTable& table, std::size_t logical) {
 }
 
 bool KvReservation::takeRun(BlockTable& table) {
-  const auto isFree = [&](std::int32_t i) { return m_pool.block(BlockId(i)).state == BlockState::Free; };
+  const auto isFree = [&](std::int32_t i) {
+    return m_pool.block(BlockId(i)).state == BlockState::Free;
+  };
   const auto first = findRun(m_pool.numBlocks(), m_placement.runBlocks, isFree);
   if (!first) return false;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(m_placement.runBlocks); ++i) {
@@ -112,8 +114,8 @@ void KvReservation::release(BlockTable& table) {
   for (std::size_t i = table.entries().size(); i-- > 0;) {
     m_pool.release(table.entries()[i], table.owner(), static_cast<std::int32_t>(i));
   }
-  m_changes.push_back({&table, TableChange::Kind::Emptied, 0, BlockId(),
-                       std::exchange(table.entries(), {})});
+  m_changes.push_back(
+      {&table, TableChange::Kind::Emptied, 0, BlockId(), std::exchange(table.entries(), {})});
 }
 
 void KvReservation::commit() {
@@ -130,9 +132,15 @@ void KvReservation::rollBack() {
     TableChange& change = m_changes[i];
     std::vector<BlockId>& entries = change.table->entries();
     switch (change.kind) {
-      case TableChange::Kind::Resized: entries.resize(change.position); break;
-      case TableChange::Kind::Replaced: entries[change.position] = change.old; break;
-      case TableChange::Kind::Emptied: entries = std::move(change.oldBlocks); break;
+      case TableChange::Kind::Resized:
+        entries.resize(change.position);
+        break;
+      case TableChange::Kind::Replaced:
+        entries[change.position] = change.old;
+        break;
+      case TableChange::Kind::Emptied:
+        entries = std::move(change.oldBlocks);
+        break;
     }
   }
   m_index.restoreHidden();

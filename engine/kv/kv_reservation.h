@@ -34,7 +34,10 @@ class KvReservation {
   // Makes slots for positions [first, first + num) exist and belong to this sequence alone: takes
   // new blocks, copies shared ones (appended to `copies`). False and nothing changed when the pool
   // cannot give that many. first <= capacity().
-  bool tryGrow(BlockTable& table, std::int64_t first, std::int64_t num, std::vector<BlockCopy>& copies);
+  bool tryGrow(BlockTable& table,
+               std::int64_t first,
+               std::int64_t num,
+               std::vector<BlockCopy>& copies);
   // Puts matched blocks into an empty table, one more reference each.
   void attach(BlockTable& table, const PrefixMatch& match);
   // Gives back every block of the table, last first.
@@ -42,6 +45,7 @@ class KvReservation {
 
   void commit();
   void rollBack();  // what the destructor does
+
   bool isOpen() const { return m_isOpen; }
 
   // Every block handed out so far, also those given back again: after a roll-back of a step that

@@ -8,8 +8,9 @@
 
 namespace engine::kv {
 
-// Slots of used blocks that hold nothing, as a share of them; what a paged pool wastes is this alone.
-// External: share of the free blocks that the longest free run leaves out (contiguous allocator).
+// Slots of used blocks that hold nothing, as a share of them; what a paged pool wastes is this
+// alone. External: share of the free blocks that the longest free run leaves out (contiguous
+// allocator).
 PoolSummary summarisePool(const KvCache& cache);
 
 // By block id.

@@ -15,13 +15,20 @@ constexpr std::size_t kMaxEvicted = 16384;  // hashes remembered after their evi
 
 const char* prefixMissName(PrefixMiss miss) {
   switch (miss) {
-    case PrefixMiss::None: return "none";
-    case PrefixMiss::BlockFloor: return "block-floor";
-    case PrefixMiss::DifferentToken: return "different-token";
-    case PrefixMiss::Evicted: return "evicted";
-    case PrefixMiss::Namespace: return "namespace";
-    case PrefixMiss::NeverSeen: return "never-seen";
-    case PrefixMiss::Disabled: return "disabled";
+    case PrefixMiss::None:
+      return "none";
+    case PrefixMiss::BlockFloor:
+      return "block-floor";
+    case PrefixMiss::DifferentToken:
+      return "different-token";
+    case PrefixMiss::Evicted:
+      return "evicted";
+    case PrefixMiss::Namespace:
+      return "namespace";
+    case PrefixMiss::NeverSeen:
+      return "never-seen";
+    case PrefixMiss::Disabled:
+      return "disabled";
   }
   return "unknown";
 }
@@ -43,7 +50,9 @@ std::uint64_t PrefixIndex::hashOf(BlockId block) const {
   return isFindable(block) ? entry(block.value).hash : 0;
 }
 
-BlockId PrefixIndex::parentOf(BlockId block) const { return BlockId(entry(block.value).parent); }
+BlockId PrefixIndex::parentOf(BlockId block) const {
+  return BlockId(entry(block.value).parent);
+}
 
 std::int32_t& PrefixIndex::firstOf(std::int32_t parent) {
   return parent < 0 ? m_firstRoot : entry(parent).firstChild;
@@ -91,7 +100,8 @@ void PrefixIndex::explain(const PrefixQuery& query, PrefixMatch& match) const {
   const auto tokens = query.tokens.subspan(i * m_blockSize, m_blockSize);
   std::size_t nearest = 0;
   bool hasNeighbour = false;
-  std::int32_t block = match.blocks.empty() ? m_firstRoot : entry(match.blocks.back().value).firstChild;
+  std::int32_t block =
+      match.blocks.empty() ? m_firstRoot : entry(match.blocks.back().value).firstChild;
   for (int n = 0; block >= 0 && n < kMaxNeighbours; ++n, block = entry(block).nextSibling) {
     if (entry(block).isHidden) continue;
     const auto other = tokensOf(block);
@@ -129,7 +139,8 @@ BlockId PrefixIndex::publish(const PrefixQuery& query,
   first = block.value;
   if (i == 0) m_rootNamespaces[block.value] = query.chain->nameSpace();
   const auto tokens = query.tokens.subspan(i * m_blockSize, m_blockSize);
-  std::ranges::copy(tokens, m_tokens.begin() + block.value * static_cast<std::int64_t>(m_blockSize));
+  std::ranges::copy(tokens,
+                    m_tokens.begin() + block.value * static_cast<std::int64_t>(m_blockSize));
   ++m_version;
   return block;
 }

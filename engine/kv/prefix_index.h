@@ -17,7 +17,8 @@ namespace engine::kv {
 // Why a prefix match ended where it did.
 enum class PrefixMiss : std::uint8_t {
   None,
-  BlockFloor,      // everything that may be reused is: the rest is no full block, or the one token to compute
+  BlockFloor,  // everything that may be reused is: the rest is no full block, or the one token to
+               // compute
   DifferentToken,  // the nearest cached branch differs at `position`
   Evicted,         // these tokens were cached and had to make room
   Namespace,       // the same tokens are cached, for another namespace
@@ -35,7 +36,7 @@ struct PrefixMatch {
 
 // What a caller knows of a sequence when it asks.
 struct PrefixQuery {
-  HashChain* chain = nullptr;        // extended as far as the match goes
+  HashChain* chain = nullptr;       // extended as far as the match goes
   std::span<const TokenId> tokens;  // from position 0
 };
 
@@ -51,8 +52,9 @@ class PrefixIndex {
   // Why the match ended; looks at a bounded number of neighbours.
   void explain(const PrefixQuery& query, PrefixMatch& match) const;
 
-  // Block i of the sequence, full and committed, under `parent` (none for i = 0), which is findable.
-  // Returns the block that is findable under these tokens now: `block`, or the one that was there.
+  // Block i of the sequence, full and committed, under `parent` (none for i = 0), which is
+  // findable. Returns the block that is findable under these tokens now: `block`, or the one that
+  // was there.
   BlockId publish(const PrefixQuery& query, std::size_t i, BlockId block, BlockId parent);
 
   // Not findable from now on. Final at commitHidden(); restoreHidden() takes all back.
@@ -62,7 +64,9 @@ class PrefixIndex {
 
   // Grows whenever a find() could give another answer.
   std::uint64_t version() const { return m_version; }
+
   std::size_t numEntries() const { return m_byHash.size() - m_hidden.size(); }
+
   bool isFindable(BlockId block) const;
   std::uint64_t hashOf(BlockId block) const;  // 0 when not findable
   BlockId parentOf(BlockId block) const;
@@ -75,8 +79,12 @@ class PrefixIndex {
     std::int32_t firstChild = -1, nextSibling = -1, prevSibling = -1;
   };
 
-  const Entry& entry(std::int32_t block) const { return m_entries[static_cast<std::size_t>(block)]; }
+  const Entry& entry(std::int32_t block) const {
+    return m_entries[static_cast<std::size_t>(block)];
+  }
+
   Entry& entry(std::int32_t block) { return m_entries[static_cast<std::size_t>(block)]; }
+
   std::span<const TokenId> tokensOf(std::int32_t block) const;
   std::int32_t lookUp(const PrefixQuery& query, std::size_t i, std::int32_t parent) const;
   std::int32_t& firstOf(std::int32_t parent);
@@ -84,8 +92,8 @@ class PrefixIndex {
   void rememberEvicted(std::uint64_t hash);
 
   std::size_t m_blockSize;
-  std::vector<Entry> m_entries;        // by block
-  std::vector<TokenId> m_tokens;       // [numBlocks, blockSize], of published blocks
+  std::vector<Entry> m_entries;   // by block
+  std::vector<TokenId> m_tokens;  // [numBlocks, blockSize], of published blocks
   std::unordered_map<std::uint64_t, std::int32_t> m_byHash;
   std::unordered_map<std::int32_t, std::string> m_rootNamespaces;  // of first blocks
   std::int32_t m_firstRoot = -1;

@@ -69,13 +69,18 @@ inline Verdict judgeAdmission(const AdmissionFacts& facts) {
 // What a step that stopped admitting for this reason was limited by.
 inline Reason limitOf(Reason waits) {
   switch (waits) {
-    case Reason::WaitsSequences: return Reason::LimitSequences;
-    case Reason::WaitsTokenBudget: return Reason::LimitTokenBudget;
+    case Reason::WaitsSequences:
+      return Reason::LimitSequences;
+    case Reason::WaitsTokenBudget:
+      return Reason::LimitTokenBudget;
     case Reason::WaitsBlocks:
-    case Reason::WaitsPreemptionStep: return Reason::LimitBlocks;
+    case Reason::WaitsPreemptionStep:
+      return Reason::LimitBlocks;
     case Reason::WaitsBatchEnd:
-    case Reason::WaitsQueueDelay: return Reason::LimitBatchPolicy;
-    default: return Reason::LimitQueueEmpty;
+    case Reason::WaitsQueueDelay:
+      return Reason::LimitBatchPolicy;
+    default:
+      return Reason::LimitQueueEmpty;
   }
 }
 

@@ -19,6 +19,7 @@ struct QueueKey {
 
   friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
 };
+
 QueueKey queueKey(const Sequence& sequence, PolicyKind policy);
 
 // Engine thread only. Insertion, removal: O(log n).
@@ -27,10 +28,15 @@ class RequestQueue {
   explicit RequestQueue(PolicyKind policy) : m_policy(policy) {}
 
   void setPolicy(PolicyKind policy);  // reorders
+
   void insert(Sequence& sequence) { m_entries.emplace(queueKey(sequence, m_policy), &sequence); }
+
   void erase(const Sequence& sequence) { m_entries.erase(queueKey(sequence, m_policy)); }
+
   std::size_t size() const { return m_entries.size(); }
+
   Sequence* front() const { return m_entries.empty() ? nullptr : m_entries.begin()->second; }
+
   const std::map<QueueKey, Sequence*>& entries() const { return m_entries; }
 
  private:

@@ -37,7 +37,10 @@ void checkSequence(const Sequence& sequence, bool isRunning, Violations& out) {
   }
 }
 
-void checkRowShape(const StepPlan& plan, const PlanRow& row, const Sequence& owner, Violations& out) {
+void checkRowShape(const StepPlan& plan,
+                   const PlanRow& row,
+                   const Sequence& owner,
+                   Violations& out) {
   const auto id = row.request.value;
   if (row.numTokens < 1 || row.numDrafts < 0 || row.numDrafts >= row.numTokens) {
     out.push_back(fmt::format("row of {}: {} tokens, {} drafts", id, row.numTokens, row.numDrafts));
@@ -48,8 +51,8 @@ void checkRowShape(const StepPlan& plan, const PlanRow& row, const Sequence& own
   }
   const bool reachesEnd = row.kvLength() - row.numDrafts == owner.numTokens();
   if (row.samples != reachesEnd) {
-    out.push_back(fmt::format("row of {} samples at {} of {} tokens", id, row.kvLength(),
-                              owner.numTokens()));
+    out.push_back(
+        fmt::format("row of {} samples at {} of {} tokens", id, row.kvLength(), owner.numTokens()));
   }
   for (int i = 0; i < row.numTokens - row.numDrafts; ++i) {
     const auto token = static_cast<std::size_t>(row.firstToken + i);
@@ -70,14 +73,15 @@ void checkRowSlots(const PlanRow& row,
   for (std::int64_t position = row.firstPosition; position < row.kvLength(); ++position) {
     const std::int64_t logical = position / pool.blockSize();
     if (logical >= static_cast<std::int64_t>(row.blockTable.size())) {
-      out.push_back(fmt::format("row of {} has no slot for position {}", row.request.value, position));
+      out.push_back(
+          fmt::format("row of {} has no slot for position {}", row.request.value, position));
       return;
     }
     const BlockId id = row.blockTable[static_cast<std::size_t>(logical)];
     const kv::Block& block = pool.block(id);
     if (block.refCount != 1 || block.hash != 0) {
-      out.push_back(fmt::format("row of {} writes to block {}, which has {} holders", row.request.value,
-                                id.value, block.refCount));
+      out.push_back(fmt::format("row of {} writes to block {}, which has {} holders",
+                                row.request.value, id.value, block.refCount));
       return;
     }
     if (!written.insert(std::int64_t{id.value} * pool.blockSize() + position % pool.blockSize())
@@ -140,8 +144,8 @@ std::vector<std::string> findPlanViolations(const StepPlan& plan, const Schedule
   }
   if (sum > plan.budget || sum != plan.numTokens() ||
       sum != static_cast<std::int64_t>(plan.tokens.size())) {
-    out.push_back(fmt::format("{} tokens in rows, {} told, budget {}", sum, plan.numTokens(),
-                              plan.budget));
+    out.push_back(
+        fmt::format("{} tokens in rows, {} told, budget {}", sum, plan.numTokens(), plan.budget));
   }
   if (hasAdmitted && !plan.preempted.empty()) out.push_back("admitted in a step that preempted");
   for (const Preemption& one : plan.preempted) {

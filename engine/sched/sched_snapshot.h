@@ -8,8 +8,8 @@
 
 namespace engine::sched {
 
-// Running requests in admission order, then waiting ones in the order of the queue. Label, rates and
-// the times that the scheduler does not know (all but arrival and admission) are the caller's.
+// Running requests in admission order, then waiting ones in the order of the queue. Label, rates
+// and the times that the scheduler does not know (all but arrival and admission) are the caller's.
 std::vector<RequestSnapshot> snapshotRequests(const Scheduler& scheduler);
 
 // By block id; the owner of a shared block is the first running request that holds it.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -13,10 +14,14 @@ namespace {
 
 Reason reasonOf(FinishReason finish) {
   switch (finish) {
-    case FinishReason::Cancelled: return Reason::CancelledByUser;
-    case FinishReason::Failed: return Reason::FailedStep;
-    case FinishReason::Stop: return Reason::FinishedStop;
-    default: return Reason::None;
+    case FinishReason::Cancelled:
+      return Reason::CancelledByUser;
+    case FinishReason::Failed:
+      return Reason::FailedStep;
+    case FinishReason::Stop:
+      return Reason::FinishedStop;
+    default:
+      return Reason::None;
   }
 }
 
@@ -99,7 +104,8 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
   CHECK(!hasOpenStep() && !m_sequences.contains(childId));
   Sequence& parent = known(parentId);
   if (!m_cache.canShare()) {
-    return Error{ErrorCode::Unsupported, "the contiguous allocator cannot share blocks between samples"};
+    return Error{ErrorCode::Unsupported,
+                 "the contiguous allocator cannot share blocks between samples"};
   }
   if (parent.progress.state != RequestState::Decoding) {
     return Error{ErrorCode::InvalidArgument,
@@ -150,6 +156,7 @@ std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> r
     FinishReason finish;
     Verdict why;
   };
+
   std::vector<Ending> endings;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Sequence* sequence = m_rowOwners[i];
@@ -225,12 +232,23 @@ void Scheduler::abandonStep(StepProgress progress) {
     sequence.progress = moved.progress;
   }
   m_moved.clear();
-  std::ranges::sort(m_running, {}, [](const Sequence* one) { return one->progress.admissionOrder; });
+  std::ranges::sort(m_running, {},
+                    [](const Sequence* one) { return one->progress.admissionOrder; });
   if (progress == StepProgress::NotExecuted) return;
-  // Their blocks may have been given to rows that ran: they are preempted after all.
-  for (Sequence* sequence : preempted) {
-    m_cache.release(sequence->table);
-    leaveRunning(*sequence);
+  // Blocks that the step had handed out may be overwritten: who holds one after the roll-back has
+  // to compute again. Those are the preempted, and a sequence that had copied a shared block of
+  // which a preempted one was the last other holder.
+  const std::unordered_set<BlockId> spoilt(taken.begin(), taken.end());
+  for (Sequence* one : m_running) {
+    const auto isSpoilt = [&](BlockId block) { return spoilt.contains(block); };
+    if (std::ranges::any_of(one->table.blocks(), isSpoilt) &&
+        std::ranges::find(preempted, one) == preempted.end()) {
+      preempted.push_back(one);
+    }
+  }
+  for (Sequence* one : preempted) {
+    m_cache.release(one->table);
+    leaveRunning(*one);
     ++m_counters.preemptions;
   }
   m_cache.forget(taken);

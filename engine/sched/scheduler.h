@@ -1,5 +1,6 @@
 // Decides what the next step computes. No phases: every request has computed tokens chasing its
-// tokens; one budget a step; running first, then waiting; nothing admitted in a step that preempted.
+// tokens; one budget a step; running first, then waiting; nothing admitted in a step that
+// preempted.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,14 @@ struct Refusal {
 enum class StepProgress : std::uint8_t {
   NotExecuted,  // nothing was written: the state before plan() comes back exactly
   // Blocks may have been overwritten: tables, counters and queues come back, but what the step had
-  // evicted stays evicted, and a request it had preempted stays preempted.
+  // evicted stays evicted, what it had preempted stays preempted, and so does (rarely) a request
+  // whose shared block the step had copied away from. Nobody loses a token.
   MayHaveWritten,
 };
 
 struct SchedulerCounters {
   std::uint64_t steps = 0, preemptions = 0;
-  std::uint64_t prefixQueries = 0, prefixHits = 0;  // tokens, at admission
+  std::uint64_t prefixQueries = 0, prefixHits = 0;      // tokens, at admission
   std::uint64_t promptTokens = 0, generatedTokens = 0;  // prefilled (again, too); sampled
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;
 };
@@ -51,6 +53,7 @@ class Scheduler {
 
   // Acts from the next plan. The caller has checked the ranges (checkSchedulerLimits).
   void setLimits(const SchedulerLimits& limits);
+
   const SchedulerLimits& limits() const { return m_limits; }
 
   // Puts a request in the waiting queue; a refusal keeps nothing of it. The id is new.
@@ -69,17 +72,25 @@ class Scheduler {
   // results: one a row, in order. Returns who ended, blocks already given back.
   std::vector<FinishedRequest> commitStep(std::span<const RowResult> results);
   void abandonStep(StepProgress progress);
+
   bool hasOpenStep() const { return m_reservation != nullptr; }
 
   bool hasWork() const { return !m_running.empty() || m_waiting.size() != 0; }
+
   std::size_t numRunning() const { return m_running.size(); }
+
   std::size_t numWaiting() const { return m_waiting.size(); }
+
   // Null when not known (never submitted, refused, ended).
   const Sequence* find(RequestId id) const;
+
   // In admission order; in the order of the queue.
   std::span<Sequence* const> running() const { return m_running; }
+
   std::vector<const Sequence*> waiting() const;
+
   const kv::KvCache& cache() const { return m_cache; }
+
   const SchedulerCounters& counters() const { return m_counters; }
 
  private:
@@ -89,6 +100,7 @@ class Scheduler {
     SequenceProgress progress;
     bool wasRunning;
   };
+
   // What the running requests are, counted once a plan.
   struct Demand {
     std::int64_t decoding = 0, prefilling = 0, starving = 0;
@@ -117,6 +129,7 @@ class Scheduler {
   void describe(PlanRow& row, const Sequence& sequence) const;
   void packRows();
   void finishPlan();
+
   std::int64_t budgetLeft() const { return m_plan.budget - m_used; }
 
   // commitStep() and the end of a request: scheduler.cpp
@@ -139,13 +152,13 @@ class Scheduler {
   StepPlan m_plan;
   std::unique_ptr<kv::KvReservation> m_reservation;
   std::vector<Moved> m_moved;
-  std::vector<Sequence*> m_order;   // running, in the order of planning
+  std::vector<Sequence*> m_order;      // running, in the order of planning
   std::vector<Sequence*> m_rowOwners;  // by row
   Demand m_demand;
-  std::int64_t m_used = 0;       // tokens of the budget
-  std::int64_t m_promised = 0;   // blocks
-  bool m_wantedMore = false;     // a running request got less than it could compute
-  Verdict m_blocked;             // why the head of the queue did not enter
+  std::int64_t m_used = 0;                 // tokens of the budget
+  std::int64_t m_promised = 0;             // blocks
+  bool m_wantedMore = false;               // a running request got less than it could compute
+  Verdict m_blocked;                       // why the head of the queue did not enter
   std::uint64_t m_queried = 0, m_hit = 0;  // tokens looked up in the prefix index, found there
 };
 

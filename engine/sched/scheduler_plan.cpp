@@ -89,8 +89,8 @@ void Scheduler::planRunning(bool decodes) {
 // One token, and as many drafts as fit without taking the token of another decode, going beyond a
 // limit of the request, or pushing anybody out.
 void Scheduler::planDecode(Sequence& sequence, std::int64_t decodesAfter) {
-  const std::int64_t outputsLeft = std::min(sequence.spec.maxTokens - sequence.numOutput(),
-                                            m_maxContext - sequence.numTokens());
+  const std::int64_t outputsLeft =
+      std::min(sequence.spec.maxTokens - sequence.numOutput(), m_maxContext - sequence.numTokens());
   std::int64_t drafts = std::min({static_cast<std::int64_t>(sequence.drafts.size()),
                                   outputsLeft - 1, budgetLeft() - 1 - decodesAfter});
   const std::int64_t first = sequence.progress.numComputed;
@@ -314,8 +314,8 @@ void Scheduler::packRows() {
   m_rowOwners.resize(kept);
 }
 
-// Who cannot enter for a reason of its own names it; those behind wait their turn. A full step keeps
-// all of them out alike.
+// Who cannot enter for a reason of its own names it; those behind wait their turn. A full step
+// keeps all of them out alike.
 Verdict Scheduler::waitReason(std::int64_t place) const {
   if (place > 0 && m_blocked.reason == Reason::WaitsBlocks) return {Reason::WaitsTurn, place, 0};
   return m_blocked;

@@ -18,7 +18,8 @@ bool isLegalTransition(RequestState from, RequestState to) {
              to == RequestState::Finished;
     case RequestState::Decoding:
       return to == RequestState::Preempted || to == RequestState::Finished;
-    case RequestState::Finished: return false;
+    case RequestState::Finished:
+      return false;
   }
   return false;
 }

@@ -23,15 +23,16 @@ struct SequenceSpec {
   int priority = 0;                // lower goes first
   std::string cacheNamespace;
   std::int64_t arrivalNs = 0;
-  bool readsPrefixCache = true;  // false when every prompt position must be computed (prompt logprobs)
+  bool readsPrefixCache =
+      true;  // false when every prompt position must be computed (prompt logprobs)
   SloTarget slo;
 };
 
 // Counters that one step may change; restored as one value when the step is abandoned.
 struct SequenceProgress {
   RequestState state = RequestState::Waiting;
-  std::int64_t numComputed = 0;  // positions whose KV stands; chases the number of tokens
-  std::int64_t cachedTokens = -1;  // from the prefix cache at the first admission; -1 = not yet
+  std::int64_t numComputed = 0;      // positions whose KV stands; chases the number of tokens
+  std::int64_t cachedTokens = -1;    // from the prefix cache at the first admission; -1 = not yet
   std::int64_t publishedBlocks = 0;  // leading blocks that are findable
   std::uint64_t admissionOrder = 0;  // of the last admission
   std::uint64_t waitingSince = 0;    // step after which it began to wait
@@ -44,7 +45,10 @@ bool isLegalTransition(RequestState from, RequestState to);
 
 // Engine thread only. Owned by the scheduler, which alone changes it.
 struct Sequence {
-  Sequence(SequenceSpec theSpec, std::uint64_t theArrivalOrder, kv::HashChain theChain, int blockSize);
+  Sequence(SequenceSpec theSpec,
+           std::uint64_t theArrivalOrder,
+           kv::HashChain theChain,
+           int blockSize);
 
   const SequenceSpec spec;
   const std::uint64_t arrivalOrder;
@@ -65,15 +69,21 @@ struct Sequence {
   int planRow = -1;
 
   std::int64_t numTokens() const { return static_cast<std::int64_t>(tokens.size()); }
+
   std::int64_t numPrompt() const { return static_cast<std::int64_t>(spec.promptIds.size()); }
+
   std::int64_t numOutput() const { return numTokens() - numPrompt(); }
+
   std::int64_t numPending() const { return numTokens() - progress.numComputed; }
-  // Only its newest token is to be computed, and that token was sampled. Not "has output": a resumed
-  // request prefills again.
+
+  // Only its newest token is to be computed, and that token was sampled. Not "has output": a
+  // resumed request prefills again.
   bool isDecoding() const { return numPending() == 1 && numOutput() > 0; }
+
   std::span<const TokenId> outputs() const {
     return std::span(tokens).subspan(spec.promptIds.size());
   }
+
   // CHECKs that the transition is legal.
   void setState(RequestState state);
 };

@@ -29,15 +29,16 @@ struct PlanRow {
   int firstToken = 0;              // index of its tokens in StepPlan::tokens
   int numDrafts = 0;               // its last numDrafts tokens are guesses to verify
   SlicePhase phase = SlicePhase::Prefill;
-  // Logits of its last 1 + numDrafts tokens are wanted and results carry tokens. False for a prefill
-  // chunk that is not the prompt's last: it yields no token, no log-probability, no first-token time.
+  // Logits of its last 1 + numDrafts tokens are wanted and results carry tokens. False for a
+  // prefill chunk that is not the prompt's last: it yields no token, no log-probability, no
+  // first-token time.
   bool samples = false;
   RowEntry entry = RowEntry::Continues;
   Reason reason = Reason::None;
-  std::int64_t a = 0, b = 0;    // numbers of the reason
+  std::int64_t a = 0, b = 0;      // numbers of the reason
   std::int64_t cachedTokens = 0;  // of an Admitted or Resumed row: taken from the prefix cache
-  // Covers positions [0, firstPosition + numTokens) and maybe more. Points into the scheduler: valid
-  // until the step is committed or abandoned.
+  // Covers positions [0, firstPosition + numTokens) and maybe more. Points into the scheduler:
+  // valid until the step is committed or abandoned.
   std::span<const BlockId> blockTable;
 
   std::int64_t kvLength() const { return firstPosition + numTokens; }
@@ -59,13 +60,14 @@ struct StepPlan {
   // for the reason of the last one named.
   std::vector<Decision> decisions;
   int budget = 0, prefillTokens = 0, decodeTokens = 0, draftTokens = 0;
-  int numSampledRows = 0;  // logits rows: sum over sampling rows of 1 + numDrafts
+  int numSampledRows = 0;                 // logits rows: sum over sampling rows of 1 + numDrafts
   std::int64_t running = 0, waiting = 0;  // as this step runs
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;  // static and dynamic batching
-  Reason limit = Reason::LimitQueueEmpty;  // why no more work was taken
+  Reason limit = Reason::LimitQueueEmpty;            // why no more work was taken
   std::int64_t wakeAtNs = -1;  // an empty plan that waits for time: when to ask again
 
   bool isEmpty() const { return rows.empty(); }
+
   int numTokens() const { return prefillTokens + decodeTokens + draftTokens; }
 };
 

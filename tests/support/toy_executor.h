@@ -38,6 +38,7 @@ class ToyExecutor {
  private:
   std::uint64_t& slot(const engine::sched::PlanRow& row, std::int64_t position);
   void copyBlocks(const engine::sched::StepPlan& plan);
+
   engine::TokenId tokenOf(std::uint64_t state) const {
     return static_cast<engine::TokenId>((state >> 20) % static_cast<std::uint64_t>(m_vocabSize));
   }

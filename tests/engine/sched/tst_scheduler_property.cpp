@@ -1,8 +1,8 @@
 // Random workloads, pools, limits, cancels, failures, forks and drafts: after every step all
 // invariants hold, every request gets exactly the tokens that it would get alone, and in the end
 // everything is back. TESSERA_CASES sets how many cases, TESSERA_SEED the first one's seed.
-#include <QtTest>
 #include <fmt/format.h>
+#include <QtTest>
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,9 @@ struct Reference {
 class Case {
  public:
   Case(std::uint64_t seed, Seen& seen)
-      : m_random(seed), m_seen(seen), m_config(drawConfig()),
+      : m_random(seed),
+        m_seen(seen),
+        m_config(drawConfig()),
         m_cache(m_config, [this](const BlockRecord& r) { mirror(r); }),
         m_toy(m_config.numBlocks, m_config.blockSize, kVocab),
         m_scheduler(m_cache, m_config.maxContext, drawLimits()),
@@ -105,15 +107,22 @@ class Case {
         refs = 1;
         break;
       case BlockOp::Share:
-      case BlockOp::Hit: ++refs; break;
+      case BlockOp::Hit:
+        ++refs;
+        break;
       case BlockOp::Unshare:
-      case BlockOp::Free: --refs; break;
+      case BlockOp::Free:
+        --refs;
+        break;
       case BlockOp::Evict:
         ++m_seen.evictions;
         if (refs != 0) m_eventFault = "a held block was evicted";
         break;
-      case BlockOp::CopyOnWrite: ++m_seen.copies; break;
-      default: m_eventFault = "an unexpected block operation";
+      case BlockOp::CopyOnWrite:
+        ++m_seen.copies;
+        break;
+      default:
+        m_eventFault = "an unexpected block operation";
     }
     if (refs != record.refCount) m_eventFault = "events and reference counts differ";
   }
@@ -144,7 +153,8 @@ class Case {
   void interfere() {
     if (m_drama == 0) return;
     if (upTo(0, 30) == 0 && !m_references.empty()) {
-      const RequestId id(static_cast<std::uint64_t>(upTo(0, static_cast<std::int64_t>(m_nextId) - 1)));
+      const RequestId id(
+          static_cast<std::uint64_t>(upTo(0, static_cast<std::int64_t>(m_nextId) - 1)));
       if (auto ended = m_scheduler.finish(id, FinishReason::Cancelled)) {
         ++m_seen.cancels;
         note(*ended);
@@ -157,7 +167,8 @@ class Case {
     }
     const auto running = m_scheduler.running();
     if (upTo(0, 10) == 0 && !running.empty() && running.size() < 12 && m_cache.canShare()) {
-      fork(*running[static_cast<std::size_t>(upTo(0, static_cast<std::int64_t>(running.size()) - 1))]);
+      fork(*running[static_cast<std::size_t>(
+          upTo(0, static_cast<std::int64_t>(running.size()) - 1))]);
     }
   }
 
@@ -200,8 +211,10 @@ class Case {
     std::vector<std::pair<RequestId, std::vector<TokenId>>> kept;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
       judge(plan.rows[i], sampled[i], results[i]);
-      kept.emplace_back(plan.rows[i].request, std::vector<TokenId>(results[i].tokens.begin(), results[i].tokens.end()));
-      if (plan.rows[i].entry == RowEntry::Resumed && plan.rows[i].cachedTokens > 0) ++m_seen.resumedFromCache;
+      kept.emplace_back(plan.rows[i].request,
+                        std::vector<TokenId>(results[i].tokens.begin(), results[i].tokens.end()));
+      if (plan.rows[i].entry == RowEntry::Resumed && plan.rows[i].cachedTokens > 0)
+        ++m_seen.resumedFromCache;
     }
     const std::uint64_t hits = m_cache.pool().counters().hits;
     const auto ended = m_scheduler.commitStep(results);
@@ -217,7 +230,8 @@ class Case {
   // What the sampler would say of a row: token 0 is the end; some rows fail or are cancelled.
   void judge(const PlanRow& row, std::vector<TokenId>& tokens, RowResult& result) {
     m_seen.acceptedDrafts += tokens.empty() ? 0 : static_cast<std::int64_t>(tokens.size()) - 1;
-    if (!tokens.empty() && tokens.size() <= static_cast<std::size_t>(row.numDrafts)) ++m_seen.rejectedDrafts;
+    if (!tokens.empty() && tokens.size() <= static_cast<std::size_t>(row.numDrafts))
+      ++m_seen.rejectedDrafts;
     if (m_drama == 1 && upTo(0, 150) == 0) {
       ++m_seen.failures;
       tokens.clear();
@@ -274,7 +288,8 @@ class Case {
     }
     if (one.finish == FinishReason::Length) {
       const auto total = reference.prompt.size() + reference.outputs.size();
-      const bool isLong = static_cast<std::int64_t>(reference.outputs.size()) == reference.maxTokens;
+      const bool isLong =
+          static_cast<std::int64_t>(reference.outputs.size()) == reference.maxTokens;
       const bool isFull = static_cast<std::int64_t>(total) == m_config.maxContext;
       if (!isLong && !isFull) m_eventFault = "a request ended before its limit";
     }
@@ -342,22 +357,25 @@ void SchedulerProperty::anyWorkloadKeepsTheInvariantsAndItsTokens() {
   const int numCases = qEnvironmentVariableIntValue("TESSERA_CASES") > 0
                            ? qEnvironmentVariableIntValue("TESSERA_CASES")
                            : 3000;
-  const auto firstSeed = static_cast<std::uint64_t>(qEnvironmentVariable("TESSERA_SEED", "1").toULongLong());
+  const auto firstSeed =
+      static_cast<std::uint64_t>(qEnvironmentVariable("TESSERA_SEED", "1").toULongLong());
   Seen seen;
-  for (std::uint64_t seed = firstSeed; seed < firstSeed + static_cast<std::uint64_t>(numCases); ++seed) {
+  for (std::uint64_t seed = firstSeed; seed < firstSeed + static_cast<std::uint64_t>(numCases);
+       ++seed) {
     Case one(seed, seen);
     const std::string wrong = one.run();
     QVERIFY2(wrong.empty(), ("TESSERA_SEED=" + std::to_string(seed) + ": " + wrong).c_str());
   }
-  qInfo("%s", fmt::format("{} cases: {} mixed, {} preemptions ({} resumed from cache), {} copies, {} hit "
-                          "tokens, {} deduplicated, {} evictions, {} abandoned ({} exact), drafts {} "
-                          "accepted {} rejected, {} forks, {} cancels, {} failures, {} refusals, {} "
-                          "contiguous",
-                          seen.cases, seen.mixedCases, seen.preemptions, seen.resumedFromCache,
-                          seen.copies, seen.hits, seen.deduplicated, seen.evictions, seen.abandoned,
-                          seen.exactRestores, seen.acceptedDrafts, seen.rejectedDrafts, seen.forks,
-                          seen.cancels, seen.failures, seen.refusals, seen.contiguous)
-                  .c_str());
+  qInfo("%s",
+        fmt::format("{} cases: {} mixed, {} preemptions ({} resumed from cache), {} copies, {} hit "
+                    "tokens, {} deduplicated, {} evictions, {} abandoned ({} exact), drafts {} "
+                    "accepted {} rejected, {} forks, {} cancels, {} failures, {} refusals, {} "
+                    "contiguous",
+                    seen.cases, seen.mixedCases, seen.preemptions, seen.resumedFromCache,
+                    seen.copies, seen.hits, seen.deduplicated, seen.evictions, seen.abandoned,
+                    seen.exactRestores, seen.acceptedDrafts, seen.rejectedDrafts, seen.forks,
+                    seen.cancels, seen.failures, seen.refusals, seen.contiguous)
+            .c_str());
   if (numCases < 1000) return;  // a short run by hand need not have seen everything
   for (const std::int64_t count :
        {seen.preemptions, seen.resumedFromCache, seen.copies, seen.hits, seen.deduplicated,
