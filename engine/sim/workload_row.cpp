@@ -1,0 +1,189 @@
+#include "engine/sim/workload_row.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace engine::sim {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+Error fault(std::string_view field, std::string_view what) {
+  return {ErrorCode::InvalidArgument, fmt::format("\"{}\" {}", field, what)};
+}
+
+Result<double> numberOf(const ordered_json& value, std::string_view field, double low, double high) {
+  if (!value.is_number()) return fault(field, "must be a number");
+  const double number = value.get<double>();
+  if (!(number >= low && number <= high)) {
+    return fault(field, fmt::format("is {}, must be from {} to {}", number, low, high));
+  }
+  return number;
+}
+
+Result<std::int64_t> wholeOf(const ordered_json& value,
+                             std::string_view field,
+                             std::int64_t low,
+                             std::int64_t high) {
+  if (!value.is_number_integer() && !value.is_number_unsigned()) {
+    return fault(field, "must be a whole number");
+  }
+  const double size = value.get<double>();  // unsigned values beyond int64 must not wrap
+  if (size < static_cast<double>(low) || size > static_cast<double>(high)) {
+    return fault(field, fmt::format("is {}, must be from {} to {}", value.dump(), low, high));
+  }
+  return value.get<std::int64_t>();
+}
+
+Result<std::string> textOf(const ordered_json& value, std::string_view field) {
+  if (!value.is_string()) return fault(field, "must be a string");
+  return value.get<std::string>();
+}
+
+constexpr std::int64_t kMaxTokens = 1ll << 31;
+
+Result<TokenPrompt> idsOf(const ordered_json& value) {
+  if (!value.is_array() || value.empty()) return fault("prompt_ids", "must be a non-empty list");
+  TokenPrompt prompt;
+  for (const ordered_json& id : value) {
+    prompt.ids.push_back(static_cast<TokenId>(
+        TRY(wholeOf(id, "prompt_ids", 0, std::numeric_limits<TokenId>::max()))));
+  }
+  return prompt;
+}
+
+Result<SyntheticPrompt> syntheticOf(const ordered_json& row) {
+  SyntheticPrompt prompt;
+  prompt.tokens = TRY(wholeOf(row.at("prompt_tokens"), "prompt_tokens", 1, kMaxTokens));
+  if (!row.contains("hash_ids")) return prompt;
+  if (!row.at("hash_ids").is_array()) return fault("hash_ids", "must be a list");
+  for (const ordered_json& id : row.at("hash_ids")) {
+    prompt.hashIds.push_back(static_cast<std::uint64_t>(
+        TRY(wholeOf(id, "hash_ids", 0, std::numeric_limits<std::int64_t>::max()))));
+  }
+  return prompt;
+}
+
+Result<void> setPrompt(const ordered_json& row, WorkloadRequest& request) {
+  int found = 0;
+  for (const char* field : {"prompt", "prompt_ids", "messages", "prompt_tokens"}) {
+    found += row.contains(field);
+  }
+  if (found != 1) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("needs exactly one of \"prompt\", \"prompt_ids\", \"messages\" and "
+                             "\"prompt_tokens\", has {}", found)};
+  }
+  if (row.contains("prompt")) {
+    request.prompt = TextPrompt{TRY(textOf(row.at("prompt"), "prompt"))};
+  } else if (row.contains("prompt_ids")) {
+    request.prompt = TRY(idsOf(row.at("prompt_ids")));
+  } else if (row.contains("messages")) {
+    ordered_json conversation;
+    conversation["messages"] = row.at("messages");
+    if (row.contains("tools")) conversation["tools"] = row.at("tools");
+    request.prompt = ChatPrompt{conversation.dump(), ""};
+  } else {
+    request.prompt = TRY(syntheticOf(row));
+  }
+  return {};
+}
+
+Result<void> setStops(const ordered_json& value, SamplingParams& sampling) {
+  sampling.stop.clear();
+  if (value.is_string()) {
+    sampling.stop.push_back(value.get<std::string>());
+  } else if (value.is_array()) {
+    for (const ordered_json& stop : value) sampling.stop.push_back(TRY(textOf(stop, "stop")));
+  } else {
+    return fault("stop", "must be a string or a list of strings");
+  }
+  return {};
+}
+
+Result<SloTarget> sloOf(const ordered_json& value) {
+  if (!value.is_object()) return fault("slo", "must be an object");
+  SloTarget slo;
+  for (const auto& [key, target] : value.items()) {
+    const double ms = TRY(numberOf(target, "slo." + key, 0, 1e12));
+    if (key == "ttft_ms") {
+      slo.ttftMs = ms;
+    } else if (key == "tpot_ms") {
+      slo.tpotMs = ms;
+    } else {
+      return fault("slo." + key, "is unknown");
+    }
+  }
+  return slo;
+}
+
+// Sampling values are read here and their ranges checked once, by checkSamplingParams.
+Result<bool> setSampling(const std::string& key, const ordered_json& value, SamplingParams& sampling) {
+  constexpr double kAny = std::numeric_limits<float>::max();
+  const auto number = [&]() { return numberOf(value, key, -kAny, kAny); };
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min() / 2;
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max() / 2;
+  if (key == "temperature") {
+    sampling.temperature = static_cast<float>(TRY(number()));
+  } else if (key == "top_p") {
+    sampling.topP = static_cast<float>(TRY(number()));
+  } else if (key == "min_p") {
+    sampling.minP = static_cast<float>(TRY(number()));
+  } else if (key == "repetition_penalty") {
+    sampling.repetitionPenalty = static_cast<float>(TRY(number()));
+  } else if (key == "top_k") {
+    sampling.topK = TRY(wholeOf(value, key, kLow, kHigh));
+  } else if (key == "max_tokens") {
+    sampling.maxTokens = TRY(wholeOf(value, key, 1, kMaxTokens));
+  } else if (key == "seed") {
+    sampling.seed = static_cast<std::uint64_t>(TRY(wholeOf(value, key, 0, kHigh)));
+  } else if (key == "n") {
+    sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, 1024)));
+  } else if (key == "ignore_eos") {
+    if (!value.is_boolean()) return fault(key, "must be true or false");
+    sampling.ignoreEos = value.get<bool>();
+  } else if (key == "stop") {
+    TRY_VOID(setStops(value, sampling));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Result<void> setField(const std::string& key, const ordered_json& value, WorkloadRequest& request) {
+  constexpr std::array<std::string_view, 6> kPromptFields = {
+      "prompt", "prompt_ids", "messages", "tools", "prompt_tokens", "hash_ids"};
+  for (std::string_view field : kPromptFields) {
+    if (key == field) return {};  // read by setPrompt
+  }
+  if (key == "id") {
+    request.id = value.is_string() ? value.get<std::string>() : value.dump();
+  } else if (key == "at_ms") {
+    request.atMs = TRY(numberOf(value, key, 0, 1e15));
+  } else if (key == "priority") {
+    request.priority = static_cast<int>(TRY(wholeOf(value, key, -1000000, 1000000)));
+  } else if (key == "slo") {
+    request.slo = TRY(sloOf(value));
+  } else if (!TRY(setSampling(key, value, request.sampling))) {
+    return fault(key, "is unknown");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<WorkloadRequest> parseWorkloadRow(const ordered_json& row, const SamplingParams& defaults) {
+  if (!row.is_object()) return Error{ErrorCode::InvalidArgument, "is not an object"};
+  WorkloadRequest request;
+  request.sampling = defaults;
+  for (const auto& [key, value] : row.items()) TRY_VOID(setField(key, value, request));
+  TRY_VOID(setPrompt(row, request));
+  TRY_VOID(checkSamplingParams(request.sampling, 0));
+  return request;
+}
+
+}  // namespace engine::sim
