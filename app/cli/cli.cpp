@@ -43,7 +43,10 @@ std::string commandNames() {
 std::optional<std::string> commandError(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return fmt::format("name a command: {}", commandNames());
   const std::string& name = arguments.front();
-  if (name.rfind("-", 0) == 0) return std::nullopt;
+  if (name == "-h" || name == "--help" || name == "--version") return std::nullopt;
+  if (name.rfind("-", 0) == 0) {
+    return fmt::format("{} stands before the command; name one first: {}", name, commandNames());
+  }
   if (isPlannedCommand(name)) return fmt::format("command {} is not built yet", name);
   const auto& all = commands();
   const bool isKnown = std::any_of(all.begin(), all.end(),

@@ -67,9 +67,8 @@ TokenId addToken(Vocabulary& vocabulary, const std::string& text, TokenType type
 
 TokenId idOf(const Vocabulary& vocabulary, const std::string& text) {
   const auto found = std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), text);
-  return found == vocabulary.tokens.end()
-             ? -1
-             : static_cast<TokenId>(found - vocabulary.tokens.begin());
+  return found == vocabulary.tokens.end() ? -1
+                                          : static_cast<TokenId>(found - vocabulary.tokens.begin());
 }
 
 }  // namespace test_support

@@ -102,8 +102,9 @@ void TestByteBpeTokenizer::userDefinedTokensMatchEverywhere() {
 
 void TestByteBpeTokenizer::runsAreNoTokenBoundaries() {
   const auto tokenizer = tokenizerOf(smallVocabulary("qwen2"));
-  QCOMPARE(*tokenizer->encode({{"hel", Origin::Template}, {"lo\n", Origin::User}, {"\n", Origin::Template}},
-                              SpecialTokens::MatchOnly),
+  QCOMPARE(*tokenizer->encode(
+               {{"hel", Origin::Template}, {"lo\n", Origin::User}, {"\n", Origin::Template}},
+               SpecialTokens::MatchOnly),
            (Ids{kHello, kBlankLine}));
 }
 
@@ -155,14 +156,15 @@ void TestByteBpeTokenizer::anUnknownRuleIsRefused() {
 
 void TestByteBpeTokenizer::invalidUtf8NamesTheByte() {
   const auto tokenizer = tokenizerOf(smallVocabulary("gpt-2"));
-  const auto ids = tokenizer->encode({{"abc", Origin::Template}, {"d\xFF", Origin::User}},
-                                     SpecialTokens::Plain);
+  const auto ids =
+      tokenizer->encode({{"abc", Origin::Template}, {"d\xFF", Origin::User}}, SpecialTokens::Plain);
   QVERIFY(!ids);
   QCOMPARE(ids.error().code, ErrorCode::InvalidArgument);
   QVERIFY(ids.error().message.find("byte 4") != std::string::npos);
   // Halves of one character in two runs are one character.
-  QVERIFY(tokenizer->encode({{"\xC3", Origin::Template}, {"\xA9", Origin::User}}, SpecialTokens::Plain)
-              .isOk());
+  QVERIFY(
+      tokenizer->encode({{"\xC3", Origin::Template}, {"\xA9", Origin::User}}, SpecialTokens::Plain)
+          .isOk());
 }
 
 void TestByteBpeTokenizer::aMissingByteIsRefusedNotDropped() {
@@ -178,7 +180,8 @@ void TestByteBpeTokenizer::unusedAndControlTokensAreWrittenOnlyOnRequest() {
   const TokenId unused = test_support::addToken(vocabulary, "[PAD7]", TokenType::Unused);
   const auto tokenizer = tokenizerOf(vocabulary);
   QCOMPARE(tokenizer->decode({'a', kEnd, unused, kTool}, false), std::string("a<tool>"));
-  QCOMPARE(tokenizer->decode({'a', kEnd, unused, kTool}, true), std::string("a<|im_end|>[PAD7]<tool>"));
+  QCOMPARE(tokenizer->decode({'a', kEnd, unused, kTool}, true),
+           std::string("a<|im_end|>[PAD7]<tool>"));
 }
 
 void TestByteBpeTokenizer::anyTextComesBackByteForByte_data() {
@@ -190,8 +193,9 @@ void TestByteBpeTokenizer::anyTextComesBackByteForByte() {
   QFETCH(QString, rule);
   const auto tokenizer = tokenizerOf(smallVocabulary(rule.toStdString()));
   std::mt19937 random(21);
-  const std::u32string letters = U"hello \n\t1<|>tool\u00E9\u00AD\u65E5\U0001F999\u0120\0"
-                                 U"\u200D";
+  const std::u32string letters =
+      U"hello \n\t1<|>tool\u00E9\u00AD\u65E5\U0001F999\u0120\0"
+      U"\u200D";
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (unsigned at = 0; at < random() % 30; ++at) {

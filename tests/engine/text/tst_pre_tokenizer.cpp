@@ -89,8 +89,9 @@ void TestPreTokenizer::wordsJoinToTheText_data() {
 void TestPreTokenizer::wordsJoinToTheText() {
   QFETCH(QString, rule);
   const auto preTokenizer = PreTokenizer::create(rule.toStdString());
-  const std::u32string letters = U" \n\r\t'sSab1\u0663.,\u00E9\u00A0\u180E\u65E5\U0001F999\u0301\0"
-                                 U"\u2028";
+  const std::u32string letters =
+      U" \n\r\t'sSab1\u0663.,\u00E9\u00A0\u180E\u65E5\U0001F999\u0301\0"
+      U"\u2028";
   std::mt19937 random(11);
   for (int round = 0; round < 3000; ++round) {
     std::string text;

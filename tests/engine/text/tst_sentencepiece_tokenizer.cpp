@@ -118,7 +118,8 @@ void TestSentencePieceTokenizer::userDefinedPiecesSpanRuns() {
   vocabulary.addSpacePrefix = false;
   const TokenId blank = test_support::addToken(vocabulary, "\n\n", TokenType::UserDefined);
   const auto tokenizer = tokenizerOf(vocabulary);
-  QCOMPARE(*tokenizer->encode({{"\n", Origin::User}, {"\n", Origin::Template}}, SpecialTokens::MatchOnly),
+  QCOMPARE(*tokenizer->encode({{"\n", Origin::User}, {"\n", Origin::Template}},
+                              SpecialTokens::MatchOnly),
            Ids{blank});
 }
 

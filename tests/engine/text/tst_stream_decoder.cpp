@@ -50,7 +50,8 @@ void TestStreamDecoder::init() {
 void TestStreamDecoder::aCharacterInPiecesArrivesWhole() {
   StreamDecoder decoder(*m_tokenizer);
   std::vector<std::string> deltas;
-  for (const TokenId id : idsOfBytes("a\xF0\x9F\xA6\x99\xC3\xA9")) deltas.push_back(decoder.feed(id));
+  for (const TokenId id : idsOfBytes("a\xF0\x9F\xA6\x99\xC3\xA9"))
+    deltas.push_back(decoder.feed(id));
   QCOMPARE(deltas, (std::vector<std::string>{"a", "", "", "", "\U0001F999", "", "\u00E9"}));
   QCOMPARE(decoder.flush(), std::string());
 }

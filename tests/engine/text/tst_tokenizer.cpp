@@ -1,5 +1,5 @@
-// Real vocabularies of three models against committed ids; skipped where $TESSERA_MODELS lacks them.
-// labels: golden
+// Real vocabularies of three models against committed ids; skipped where $TESSERA_MODELS lacks
+// them. labels: golden
 #include <QtTest/QtTest>
 
 #include <cstdlib>
@@ -41,19 +41,21 @@ const Tokenizer* modelTokenizer(const std::string& name) {
   const char* folder = std::getenv("TESSERA_MODELS");
   if (!folder || !std::ifstream(std::string(folder) + "/" + name)) return nullptr;
   const auto file = engine::model::GgufFile::open(std::string(folder) + "/" + name);
-  slot = std::move(createTokenizer(std::move(engine::model::readVocabulary(*file)).value())).value();
+  slot =
+      std::move(createTokenizer(std::move(engine::model::readVocabulary(*file)).value())).value();
   return slot.get();
 }
 
 OriginText textOf(const nlohmann::json& row) {
   if (row.contains("licenceBytes")) {
-    return {{sourceFile("LICENSE").substr(0, row["licenceBytes"].get<std::size_t>()), Origin::Template}};
+    return {{sourceFile("LICENSE").substr(0, row["licenceBytes"].get<std::size_t>()),
+             Origin::Template}};
   }
   if (row.contains("text")) return {{row["text"].get<std::string>(), Origin::Template}};
   OriginText text;
   for (const auto& run : row["runs"]) {
-    text.push_back({run[0].get<std::string>(),
-                    run[1] == "template" ? Origin::Template : Origin::User});
+    text.push_back(
+        {run[0].get<std::string>(), run[1] == "template" ? Origin::Template : Origin::User});
   }
   return text;
 }
@@ -176,8 +178,8 @@ void TestTokenizer::endTokensOfRealModels() {
 void TestTokenizer::aMegabyteOfRealTextIsQuick_data() {
   QTest::addColumn<QString>("model");
   QTest::addColumn<bool>("isOneWord");
-  for (const char* model : {"SmolLM2-135M-Instruct.Q4_1.gguf", "gemma3-270m-q4_k_m.gguf",
-                            "qwen2.5-coder-0.5b.gguf"}) {
+  for (const char* model :
+       {"SmolLM2-135M-Instruct.Q4_1.gguf", "gemma3-270m-q4_k_m.gguf", "qwen2.5-coder-0.5b.gguf"}) {
     QTest::addRow("%s prose", model) << model << false;
     QTest::addRow("%s one word", model) << model << true;
   }

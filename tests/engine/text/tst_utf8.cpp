@@ -22,7 +22,8 @@ void TestUtf8::theFirstInvalidByteIsFound_data() {
   QTest::addColumn<int>("offset");  // -1 = valid
   QTest::newRow("empty") << QByteArray() << -1;
   QTest::newRow("ascii with a zero byte") << QByteArray("a\0b", 3) << -1;
-  QTest::newRow("two, three, four bytes") << QByteArray("\xC3\xA9\xE6\x97\xA5\xF0\x9F\xA6\x99") << -1;
+  QTest::newRow("two, three, four bytes")
+      << QByteArray("\xC3\xA9\xE6\x97\xA5\xF0\x9F\xA6\x99") << -1;
   QTest::newRow("bare continuation") << QByteArray("ab\x80") << 2;
   QTest::newRow("overlong slash") << QByteArray("\xC0\xAF") << 0;
   QTest::newRow("overlong three") << QByteArray("a\xE0\x9F\xBF") << 1;
