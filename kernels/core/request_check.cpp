@@ -16,19 +16,25 @@ class Checker {
     if (!isRight && m_status.isOk()) m_status = Status::failed(Outcome::Unsupported, what);
   }
 
-  void matrix(const std::string& name, const WeightView& view, std::int64_t rows, std::int64_t cols) {
+  void matrix(const std::string& name,
+              const WeightView& view,
+              std::int64_t rows,
+              std::int64_t cols) {
     expect(view.isPresent(), name + " is missing");
     if (!view.isPresent()) return;
-    expect(view.rows == rows && view.cols == cols,
-           name + " is " + to_string(view.rows) + " x " + to_string(view.cols) + " but must be " +
-               to_string(rows) + " x " + to_string(cols));
+    expect(view.rows == rows && view.cols == cols, name + " is " + to_string(view.rows) + " x " +
+                                                       to_string(view.cols) + " but must be " +
+                                                       to_string(rows) + " x " + to_string(cols));
     const DTypeInfo& info = dtypeInfo(view.type);
     expect(view.cols % info.elementsPerBlock == 0,
            name + " has " + to_string(view.cols) + " columns, not a multiple of " +
                to_string(info.elementsPerBlock) + " as " + info.name + " needs");
   }
 
-  void vector(const std::string& name, const std::vector<float>& values, int size, bool isRequired) {
+  void vector(const std::string& name,
+              const std::vector<float>& values,
+              int size,
+              bool isRequired) {
     if (values.empty() && !isRequired) return;
     expect(values.size() == static_cast<std::size_t>(size),
            name + " has " + to_string(values.size()) + " values but must have " + to_string(size));
@@ -51,9 +57,9 @@ void checkSpec(Checker& check, const DecoderSpec& spec) {
                to_string(spec.layers.size()) + " layer descriptions for " +
                    to_string(spec.numLayers) + " layers");
   for (const LayerSpec& layer : spec.layers) {
-    check.expect(layer.rope >= 0 && static_cast<std::size_t>(layer.rope) < spec.ropes.size(),
-                 "a layer names rope " + to_string(layer.rope) + " of " +
-                     to_string(spec.ropes.size()));
+    check.expect(
+        layer.rope >= 0 && static_cast<std::size_t>(layer.rope) < spec.ropes.size(),
+        "a layer names rope " + to_string(layer.rope) + " of " + to_string(spec.ropes.size()));
     check.expect(layer.window >= 0, "window " + to_string(layer.window) + " is negative");
   }
   for (const RopeSpec& rope : spec.ropes) {
@@ -117,11 +123,12 @@ Status checkSequences(const RaggedBatch& batch, const KvLayout& layout) {
       if (position < 0 || layout.blockOf(position) >= batch.maxBlocks) {
         return rowFailed(row, "has position " + to_string(position) + " outside its block table");
       }
-      const std::int64_t slot = static_cast<std::int64_t>(s) * batch.maxBlocks + layout.blockOf(position);
+      const std::int64_t slot =
+          static_cast<std::int64_t>(s) * batch.maxBlocks + layout.blockOf(position);
       const std::int32_t block = batch.blockTable[slot];
       if (block < 0 || block >= layout.numBlocks) {
-        return rowFailed(row, "writes to block " + to_string(block) + " of " +
-                                  to_string(layout.numBlocks));
+        return rowFailed(
+            row, "writes to block " + to_string(block) + " of " + to_string(layout.numBlocks));
       }
     }
   }
@@ -132,12 +139,18 @@ Status checkSequences(const RaggedBatch& batch, const KvLayout& layout) {
 
 const char* kvTypeName(KvType type) {
   switch (type) {
-    case KvType::F32: return "f32";
-    case KvType::F16: return "f16";
-    case KvType::BF16: return "bf16";
-    case KvType::Fp8E4M3: return "fp8";
-    case KvType::Int8: return "int8";
-    case KvType::Int4: return "int4";
+    case KvType::F32:
+      return "f32";
+    case KvType::F16:
+      return "f16";
+    case KvType::BF16:
+      return "bf16";
+    case KvType::Fp8E4M3:
+      return "fp8";
+    case KvType::Int8:
+      return "int8";
+    case KvType::Int4:
+      return "int4";
   }
   return "?";
 }
@@ -161,8 +174,7 @@ Status checkRequest(const BackendRequest& request) {
   checkLayout(check, spec, request.layout);
   check.expect(request.maxBatchedTokens > 0,
                "a batch of " + to_string(request.maxBatchedTokens) + " tokens; must be at least 1");
-  check.expect(request.threads > 0,
-               to_string(request.threads) + " threads; must be at least 1");
+  check.expect(request.threads > 0, to_string(request.threads) + " threads; must be at least 1");
   return check.take();
 }
 
@@ -183,8 +195,8 @@ Status checkBatch(const RaggedBatch& batch,
   }
   for (int i = 0; i < batch.numLogitRows; ++i) {
     if (batch.logitRows[i] < 0 || batch.logitRows[i] >= batch.numTokens) {
-      return rowFailed(batch.logitRows[i], "is asked for logits but there are " +
-                                               to_string(batch.numTokens) + " rows");
+      return rowFailed(batch.logitRows[i],
+                       "is asked for logits but there are " + to_string(batch.numTokens) + " rows");
     }
   }
   return checkSequences(batch, layout);

@@ -55,7 +55,8 @@ int readQuota(const std::string& root) {
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos)
+      continue;
     const std::string mount = root + "/sys/fs/cgroup" + (controllers.empty() ? "" : "/cpu");
     std::string path = line.substr(second + 1);
     for (;;) {
@@ -113,6 +114,8 @@ CpuTopology readCpuTopology(const std::string& root, const std::vector<int>& all
   return topology;
 }
 
-CpuTopology readCpuTopology() { return readCpuTopology("", affinityCpus()); }
+CpuTopology readCpuTopology() {
+  return readCpuTopology("", affinityCpus());
+}
 
 }  // namespace kernels::cpu

@@ -9,18 +9,23 @@ namespace kernels::reference {
 
 namespace {
 
-std::size_t elementBytes(KvType type) { return type == KvType::F32 ? 4 : 2; }
+std::size_t elementBytes(KvType type) {
+  return type == KvType::F32 ? 4 : 2;
+}
 
 }  // namespace
 
-void KvStore::Free::operator()(std::byte* bytes) const { std::free(bytes); }
+void KvStore::Free::operator()(std::byte* bytes) const {
+  std::free(bytes);
+}
 
 KvStore::KvStore(const KvLayout& layout)
     : m_layout(layout),
       m_bytes(static_cast<std::byte*>(
           std::calloc(static_cast<std::size_t>(layout.numBlocks), layout.bytesPerBlock()))) {}
 
-std::byte* KvStore::vectorAt(int layer, KvSide side, int head, std::int32_t block, int offset) const {
+std::byte* KvStore::vectorAt(
+    int layer, KvSide side, int head, std::int32_t block, int offset) const {
   const auto at = [](auto value) { return static_cast<std::size_t>(value); };
   const std::size_t plane = 2 * at(layer) + (side == KvSide::Value ? 1 : 0);
   const std::size_t vector =

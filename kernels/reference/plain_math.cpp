@@ -27,7 +27,8 @@ void rmsNorm(const float* x, const std::vector<float>& weight, float eps, float*
   for (std::size_t i = 0; i < weight.size(); ++i) out[i] = x[i] * factor * weight[i];
 }
 
-void rotate(const RopeSpec& rope, int headDim, const float* cosines, const float* sines, float* head) {
+void rotate(
+    const RopeSpec& rope, int headDim, const float* cosines, const float* sines, float* head) {
   // Halves pairs (i, i + half) of the rotated part; the rest of the head stays as it is.
   const std::size_t half = rope.inverseFrequencies.size();
   const bool isInterleaved = rope.pairing == RopePairing::Interleaved;
@@ -48,6 +49,8 @@ float activate(Activation activation, float gate) {
   return 0.5f * gate * (1.0f + std::tanh(inner));
 }
 
-float softCap(float x, float cap) { return cap == 0.0f ? x : cap * std::tanh(x / cap); }
+float softCap(float x, float cap) {
+  return cap == 0.0f ? x : cap * std::tanh(x / cap);
+}
 
 }  // namespace kernels::reference

@@ -15,7 +15,8 @@ float dot(const float* a, const float* b, std::size_t size);
 void rmsNorm(const float* x, const std::vector<float>& weight, float eps, float* out);
 
 // Rotates one head in place; cosines, sines from ropeAngles().
-void rotate(const RopeSpec& rope, int headDim, const float* cosines, const float* sines, float* head);
+void rotate(
+    const RopeSpec& rope, int headDim, const float* cosines, const float* sines, float* head);
 
 float activate(Activation activation, float gate);
 

@@ -16,7 +16,9 @@ namespace kernels::reference {
 
 namespace {
 
-std::size_t at(std::int64_t value) { return static_cast<std::size_t>(value); }
+std::size_t at(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
 
 Status cancelledUnless(bool isWhole) {
   return isWhole ? Status::ok() : Status::failed(Outcome::Cancelled, "the step was cancelled");
@@ -64,8 +66,8 @@ BackendInfo ReferenceOps::info() const {
   info.threads = m_numThreads;
   const KvLayout& layout = m_kv.layout();
   info.kvBytes = at(layout.numBlocks) * layout.bytesPerBlock();
-  info.scratchBytes = 4 * at(m_maxBatchedTokens) *
-                      (3 * m_hidden + 2 * m_queryWidth + 2 * m_keyWidth + 2 * m_ffn);
+  info.scratchBytes =
+      4 * at(m_maxBatchedTokens) * (3 * m_hidden + 2 * m_queryWidth + 2 * m_keyWidth + 2 * m_ffn);
   return info;  // weightBytes stays 0: the file's own bytes are used
 }
 
@@ -133,8 +135,7 @@ void ReferenceOps::storeRow(
     int layer, const RaggedBatch& batch, int row, const float* keys, const float* values) {
   const KvLayout& layout = m_kv.layout();
   const std::int64_t position = batch.positions[row];
-  const std::int32_t* table =
-      batch.blockTable + at(batch.sequences[row]) * at(batch.maxBlocks);
+  const std::int32_t* table = batch.blockTable + at(batch.sequences[row]) * at(batch.maxBlocks);
   const std::int32_t block = table[layout.blockOf(position)];
   const int offset = layout.offsetOf(position);
   for (int head = 0; head < layout.numKvHeads; ++head) {
@@ -253,7 +254,8 @@ Status ReferenceOps::logits(const RaggedBatch& batch, int first, int count, floa
     return cancelledUnless(false);
   }
   if (m_spec.finalSoftCap != 0.0f) {
-    for (std::size_t i = 0; i < at(count) * vocab; ++i) out[i] = softCap(out[i], m_spec.finalSoftCap);
+    for (std::size_t i = 0; i < at(count) * vocab; ++i)
+      out[i] = softCap(out[i], m_spec.finalSoftCap);
   }
   return Status::ok();
 }
@@ -294,10 +296,10 @@ BackendResult createOps(const BackendRequest& request) {
     if (!ops->isAllocated()) throw std::bad_alloc();
     result.ops = std::move(ops);
   } catch (const std::bad_alloc&) {
-    result.status = Status::failed(
-        Outcome::OutOfMemory, "no memory for a KV pool of " +
-                                  std::to_string(request.layout.numBlocks) + " blocks of " +
-                                  std::to_string(request.layout.bytesPerBlock()) + " bytes");
+    result.status = Status::failed(Outcome::OutOfMemory,
+                                   "no memory for a KV pool of " +
+                                       std::to_string(request.layout.numBlocks) + " blocks of " +
+                                       std::to_string(request.layout.bytesPerBlock()) + " bytes");
     return result;
   }
   if (request.progress) request.progress(1.0);

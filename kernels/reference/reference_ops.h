@@ -46,7 +46,8 @@ class ReferenceOps final : public Ops {
                    const std::vector<float>& bias,
                    const std::vector<float>& norm,
                    float* heads);
-  void storeRow(int layer, const RaggedBatch& batch, int row, const float* keys, const float* values);
+  void storeRow(
+      int layer, const RaggedBatch& batch, int row, const float* keys, const float* values);
   void attendHead(int layer, const RaggedBatch& batch, int row, int head);
   void addToResidual(int numRows, const float* update, const std::vector<float>& postNorm);
 

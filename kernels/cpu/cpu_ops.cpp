@@ -1,0 +1,423 @@
+#include "kernels/cpu/cpu_ops.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "kernels/core/request_check.h"
+#include "kernels/core/rope_angles.h"
+#include "kernels/core/unpack.h"
+
+namespace kernels::cpu {
+
+namespace {
+
+constexpr int kItemsPerThread = 6;        // a late thread then delays a product by a sixth
+constexpr double kMinItemMacs = 65536;    // about a microsecond: less is not worth handing out
+constexpr double kMaxItemMacs = 1 << 26;  // about a millisecond: cancel is looked at in between
+constexpr int kSerialFloats = 16384;      // rows together this wide stay with the caller
+
+enum QkvPart { kQueries = 0, kKeys = 1, kValues = 2 };
+
+bool isVnni512(Isa isa) {
+  return isa == Isa::Avx512Vnni || isa == Isa::Amx;
+}
+
+bool isCancelled(const RaggedBatch& batch) {
+  return batch.cancel && batch.cancel->load(std::memory_order_relaxed);
+}
+
+Status statusOf(const RaggedBatch& batch) {
+  if (!isCancelled(batch)) return Status::ok();
+  return Status::failed(Outcome::Cancelled, "the step was cancelled");
+}
+
+// Adds the time it lives to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& ns) : m_ns(ns) {}
+
+  ~Stopwatch() {
+    const auto elapsed = std::chrono::steady_clock::now() - m_start;
+    m_ns += std::chrono::duration<double, std::nano>(elapsed).count();
+  }
+
+ private:
+  double& m_ns;
+  std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
+};
+
+double opsOf(const PackedMatrix& matrix, int numRows) {
+  return 2.0 * numRows * matrix.numColumns() * matrix.numInputs();
+}
+
+}  // namespace
+
+CpuOps::CpuOps(const BackendRequest& request, Isa isa)
+    : m_spec(*request.spec),
+      m_isa(isa),
+      m_matmul(isa),
+      m_rows(isVnni512(isa) ? kAvx512VnniRowKernels : kAvx2RowKernels),
+      m_attention(isVnni512(isa) ? kAvx512VnniAttention : kAvx2Attention),
+      m_pool(request.threads),
+      m_maxBatchedTokens(request.maxBatchedTokens) {}
+
+Status CpuOps::load(const BackendRequest& request) {
+  Status status = m_kv.reserve(request.layout);
+  if (status.isOk()) status = m_weights.pack(request, m_pool);
+  if (!status.isOk()) return status;
+  const KeepFloats keep = m_weights.needsFloats() ? KeepFloats::Yes : KeepFloats::No;
+  return m_act.reserve(m_spec, m_maxBatchedTokens, m_pool.numThreads(), keep);
+}
+
+BackendInfo CpuOps::info() const {
+  BackendInfo info;
+  info.device = "CPU";
+  info.isa = isVnni512(m_isa) ? "avx512vnni" : "avx2";
+  info.threads = m_pool.numThreads();
+  info.weightBytes = m_weights.bytes();
+  const KvLayout& layout = m_kv.layout();
+  info.kvBytes = static_cast<std::size_t>(layout.numBlocks) * layout.bytesPerBlock();
+  info.scratchBytes = m_act.bytes();
+  return info;
+}
+
+// fn(row, thread) for each row: by the caller when there is little to do.
+template <typename Fn>
+void CpuOps::forRows(int numRows, int width, const Fn& fn) {
+  if (static_cast<std::int64_t>(numRows) * width <= kSerialFloats) {
+    for (int row = 0; row < numRows; ++row) fn(row, 0);
+    return;
+  }
+  m_pool.runRanges(numRows, 1, [&](int begin, int end, int thread) {
+    for (int row = begin; row < end; ++row) fn(row, thread);
+  });
+}
+
+Status CpuOps::embed(const RaggedBatch& batch) {
+  Status status = checkBatch(batch, m_kv.layout(), m_spec.vocabSize, m_maxBatchedTokens);
+  if (!status.isOk()) return status;
+  const WeightView& table = m_weights.embedding();
+  const std::size_t stride = rowBytes(table.type, table.cols);
+  forRows(batch.numTokens, m_spec.hidden, [&](int row, int) {
+    float* x = m_act.x(row);
+    const auto token = static_cast<std::size_t>(batch.tokens[row]);
+    unpackRow(table.type, table.data + token * stride, table.cols, x);
+    if (m_spec.embedScale != 1.0f) m_rows.scale(x, m_spec.embedScale, m_spec.hidden);
+    for (std::size_t rope = 0; rope < m_spec.ropes.size(); ++rope) {
+      const int index = static_cast<int>(rope);
+      ropeAngles(m_spec.ropes[rope], batch.positions[row], m_act.cosines(index, row),
+                 m_act.sines(index, row));
+    }
+  });
+  m_hasUpdate = false;
+  return statusOf(batch);
+}
+
+// x += update of the row, through its norm.
+void CpuOps::addUpdate(int row, int thread) {
+  if (!m_hasUpdate) return;
+  const float* update = m_act.update(row);
+  if (!m_updateNorm->empty()) {
+    float* normed = m_act.rowScratch(thread);
+    m_rows.rmsNorm(update, m_updateNorm->data(), m_spec.hidden, m_spec.normEps, normed);
+    update = normed;
+  }
+  m_rows.add(m_act.x(row), update, m_spec.hidden);
+}
+
+// Norm of x, quantised as input row `row`.
+void CpuOps::normInto(const float* x, const std::vector<float>& weight, int row, int thread) {
+  float* normed = m_act.rowScratch(thread);
+  m_rows.rmsNorm(x, weight.data(), m_spec.hidden, m_spec.normEps, normed);
+  m_matmul.quantizeRow(normed, m_act.inputs(), row);
+}
+
+void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm) {
+  m_act.inputs().setShape(numRows, m_spec.hidden);
+  forRows(numRows, m_spec.hidden, [&](int row, int thread) {
+    addUpdate(row, thread);
+    normInto(m_act.x(row), norm, row, thread);
+  });
+  m_hasUpdate = false;
+}
+
+// Tile blocks first: few rows want many of them; many rows want row blocks of `maxRows` too.
+CpuOps::Cut CpuOps::cutProduct(int numRows, int numTiles, int numInputs, int maxRows) const {
+  Cut cut;
+  cut.rowsPerItem = std::min(numRows, maxRows);
+  cut.numRowBlocks = (numRows + cut.rowsPerItem - 1) / cut.rowsPerItem;
+  const int wanted = m_pool.numThreads() * kItemsPerThread;
+  const int even = (numTiles * cut.numRowBlocks + wanted - 1) / wanted;
+  const double tileMacs = static_cast<double>(cut.rowsPerItem) * 32 * numInputs;
+  const int least = static_cast<int>(std::min(kMinItemMacs / tileMacs, 1e6)) + 1;
+  const int most = std::max(least, static_cast<int>(std::min(kMaxItemMacs / tileMacs, 1e6)));
+  cut.tilesPerItem = std::min(std::clamp(even, least, most), numTiles);
+  cut.numTileBlocks = (numTiles + cut.tilesPerItem - 1) / cut.tilesPerItem;
+  return cut;
+}
+
+MatmulRange CpuOps::rangeOf(const Cut& cut, int item, int numRows, int numTiles) {
+  MatmulRange range;
+  range.rowBegin = item % cut.numRowBlocks * cut.rowsPerItem;
+  range.rowEnd = std::min(numRows, range.rowBegin + cut.rowsPerItem);
+  range.tileBegin = item / cut.numRowBlocks * cut.tilesPerItem;
+  range.tileEnd = std::min(numTiles, range.tileBegin + cut.tilesPerItem);
+  return range;
+}
+
+Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
+  if (batch.numTokens == 0) return Status::ok();
+  const PackedLayer& weights = m_weights.layer(layer);
+  prepareInputs(batch.numTokens, weights.attnNorm);
+  const Stopwatch watch(m_counters.linearNs);
+  m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
+  const int unitTiles = headsPerUnit(m_spec.headDim) * m_spec.headDim / kTileColumns;
+  Cut cuts[3];
+  int numItems = 0;
+  for (int part = 0; part < 3; ++part) {
+    const int numTiles = weights.qkv.parts()[static_cast<std::size_t>(part)].numTiles;
+    const auto fits = static_cast<int>(m_act.epilogueFloats()) / (unitTiles * kTileColumns);
+    cuts[part] = cutProduct(batch.numTokens, numTiles, m_spec.hidden, fits);
+    cuts[part].tilesPerItem = unitTiles;
+    cuts[part].numTileBlocks = (numTiles + unitTiles - 1) / unitTiles;
+    numItems += cuts[part].numItems();
+  }
+  m_pool.run(numItems, [&](int item, int thread) {
+    if (isCancelled(batch)) return;
+    int part = 0;
+    for (; item >= cuts[part].numItems(); ++part) item -= cuts[part].numItems();
+    runQkvPart(layer, batch, part, item, cuts[part], thread);
+  });
+  return statusOf(batch);
+}
+
+// One unit of heads of q, k or v for some rows: product, then everything up to query or cache.
+void CpuOps::runQkvPart(
+    int layer, const RaggedBatch& batch, int partIndex, int item, const Cut& cut, int thread) {
+  const PackedMatrix& matrix = m_weights.layer(layer).qkv;
+  const PackedMatrix::Part& part = matrix.parts()[static_cast<std::size_t>(partIndex)];
+  MatmulRange range = rangeOf(cut, item, batch.numTokens, part.numTiles);
+  range.tileBegin += part.firstTile;
+  range.tileEnd += part.firstTile;
+  const int firstHead = item / cut.numRowBlocks * headsPerUnit(m_spec.headDim);
+  const int numHeads =
+      std::min(headsPerUnit(m_spec.headDim), part.numColumns / m_spec.headDim - firstHead);
+  const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(numHeads) * m_spec.headDim;
+  float* columns = m_act.epilogue(thread);
+  m_matmul.multiplyTiles(matrix, m_act.inputs(), range, columns, width);
+  for (int row = range.rowBegin; row < range.rowEnd; ++row, columns += width) {
+    finishHeads(batch, {layer, partIndex, firstHead, row, thread}, numHeads, columns);
+  }
+}
+
+void CpuOps::finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns) {
+  const PackedLayer& weights = m_weights.layer(place.layer);
+  const std::vector<float>* biases[] = {&weights.qBias, &weights.kBias, &weights.vBias};
+  const std::vector<float>* norms[] = {&weights.qNorm, &weights.kNorm, nullptr};
+  const std::vector<float>& bias = *biases[place.part];
+  const std::vector<float>* norm = norms[place.part];
+  HeadJob job;
+  job.eps = m_spec.normEps;
+  job.headDim = m_spec.headDim;
+  if (norm && !norm->empty()) job.normWeight = norm->data();
+  if (place.part != kValues) {
+    const int rope = m_spec.layers[static_cast<std::size_t>(place.layer)].rope;
+    const RopeSpec& spec = m_spec.ropes[static_cast<std::size_t>(rope)];
+    job.cosines = m_act.cosines(rope, place.row);
+    job.sines = m_act.sines(rope, place.row);
+    job.numPairs = static_cast<int>(spec.inverseFrequencies.size());
+    job.isInterleaved = spec.pairing == RopePairing::Interleaved;
+  }
+  for (int i = 0; i < numHeads; ++i, ++place.head, columns += m_spec.headDim) {
+    if (!bias.empty()) {
+      job.bias = bias.data() + static_cast<std::ptrdiff_t>(place.head) * m_spec.headDim;
+    }
+    m_rows.finishHead(job, columns);
+    storeHead(batch, place, columns);
+  }
+}
+
+void CpuOps::storeHead(const RaggedBatch& batch, const HeadPlace& place, const float* values) {
+  const auto dim = static_cast<std::size_t>(m_spec.headDim);
+  if (place.part == kQueries) {
+    std::memcpy(m_act.query(place.row) + static_cast<std::size_t>(place.head) * dim, values,
+                dim * 4);
+    return;
+  }
+  const KvLayout& layout = m_kv.layout();
+  const std::int64_t position = batch.positions[place.row];
+  const std::int64_t slot =
+      static_cast<std::int64_t>(batch.sequences[place.row]) * batch.maxBlocks +
+      layout.blockOf(position);
+  const void* elements = values;
+  if (layout.type != KvType::F32) {
+    auto* halves = reinterpret_cast<std::uint16_t*>(m_act.elementScratch(place.thread));
+    (layout.type == KvType::F16 ? m_rows.toF16 : m_rows.toBf16)(values, m_spec.headDim, halves);
+    elements = halves;
+  }
+  const std::int32_t block = batch.blockTable[slot];
+  const int offset = layout.offsetOf(position);
+  if (place.part == kKeys) {
+    m_kv.storeKey(place.layer, place.head, block, offset, elements);
+  } else {
+    m_kv.storeValue(place.layer, place.head, block, offset, elements);
+  }
+}
+
+Status CpuOps::attend(int layer, const RaggedBatch& batch) {
+  if (batch.numTokens == 0) return Status::ok();
+  const Stopwatch watch(m_counters.attentionNs);
+  AttentionShape shape;
+  shape.numHeads = m_spec.numHeads;
+  shape.numKvHeads = m_spec.numKvHeads;
+  shape.headDim = m_spec.headDim;
+  shape.window = m_spec.layers[static_cast<std::size_t>(layer)].window;
+  shape.scale = m_spec.attentionScale;
+  shape.softCap = m_spec.attentionSoftCap;
+  shape.numThreads = m_pool.numThreads();
+  m_plan.build(batch, shape, m_kv, layer, m_act.query(0), m_act.attended(0));
+  const std::vector<AttentionItem>& items = m_plan.items();
+  m_pool.run(static_cast<int>(items.size()), [&](int item, int thread) {
+    if (isCancelled(batch)) return;
+    m_attention.attend(items[static_cast<std::size_t>(item)], m_act.attentionScratch(thread));
+  });
+  if (isCancelled(batch)) return statusOf(batch);
+  const std::vector<AttentionMerge>& merges = m_plan.merges();
+  const int width = merges.empty() ? 0 : merges.front().numSegments * m_spec.headDim;
+  forRows(static_cast<int>(merges.size()), width, [&](int merge, int thread) {
+    m_attention.merge(merges[static_cast<std::size_t>(merge)], m_act.attentionScratch(thread));
+  });
+  return Status::ok();
+}
+
+// update = rows * matrix
+void CpuOps::multiplyInto(const RaggedBatch& batch,
+                          const PackedMatrix& matrix,
+                          const QuantizedRows& rows) {
+  const Stopwatch watch(m_counters.linearNs);
+  m_counters.linearOps += opsOf(matrix, batch.numTokens);
+  constexpr int kMaxRows = 512;
+  const Cut cut = cutProduct(batch.numTokens, matrix.numTiles(), matrix.numInputs(), kMaxRows);
+  m_pool.run(cut.numItems(), [&](int item, int) {
+    if (isCancelled(batch)) return;
+    const MatmulRange range = rangeOf(cut, item, batch.numTokens, matrix.numTiles());
+    m_matmul.multiplyTiles(matrix, rows, range,
+                           m_act.update(range.rowBegin) + matrix.firstColumnOfTile(range.tileBegin),
+                           m_spec.hidden);
+  });
+}
+
+Status CpuOps::project(int layer, const RaggedBatch& batch) {
+  if (batch.numTokens == 0) return Status::ok();
+  const PackedLayer& weights = m_weights.layer(layer);
+  const int width = m_spec.numHeads * m_spec.headDim;
+  m_act.inputs().setShape(batch.numTokens, width);
+  forRows(batch.numTokens, width,
+          [&](int row, int) { m_matmul.quantizeRow(m_act.attended(row), m_act.inputs(), row); });
+  multiplyInto(batch, weights.attnOut, m_act.inputs());
+  m_hasUpdate = true;
+  m_updateNorm = &weights.postAttnNorm;
+  return statusOf(batch);
+}
+
+Status CpuOps::mlp(int layer, const RaggedBatch& batch) {
+  if (batch.numTokens == 0) return Status::ok();
+  const PackedLayer& weights = m_weights.layer(layer);
+  prepareInputs(batch.numTokens, weights.ffnNorm);
+  m_act.gated().setShape(batch.numTokens, m_spec.ffn);
+  {
+    const Stopwatch watch(m_counters.linearNs);
+    m_counters.linearOps += opsOf(weights.gateUp, batch.numTokens);
+    const int numTiles = weights.gateUp.parts()[0].numTiles;
+    constexpr int kMaxRows = kEpilogueFloats / (2 * kTileColumns);  // a tile of both fits
+    const Cut cut = cutProduct(batch.numTokens, numTiles, 2 * m_spec.hidden, kMaxRows);
+    m_pool.run(cut.numItems(), [&](int item, int thread) {
+      if (isCancelled(batch)) return;
+      runGateUp(weights, rangeOf(cut, item, batch.numTokens, numTiles), thread);
+    });
+  }
+  if (isCancelled(batch)) return statusOf(batch);
+  multiplyInto(batch, weights.down, m_act.gated());
+  m_hasUpdate = true;
+  m_updateNorm = &weights.postFfnNorm;
+  return statusOf(batch);
+}
+
+// Gate and up of the same columns, their activation, quantised at once: a tile is one group.
+void CpuOps::runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread) {
+  const PackedMatrix& matrix = layer.gateUp;
+  const int numRows = range.rowEnd - range.rowBegin, upTile = matrix.parts()[1].firstTile;
+  const int tilesAtOnce = std::max(1, kEpilogueFloats / (2 * kTileColumns * numRows));
+  const auto activate =
+      m_spec.activation == Activation::SiluGate ? m_rows.siluGate : m_rows.geluGate;
+  for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {
+    const int count = std::min(tilesAtOnce, range.tileEnd - tile), width = count * kTileColumns;
+    float* gate = m_act.epilogue(thread);
+    float* up = gate + static_cast<std::ptrdiff_t>(numRows) * width;
+    MatmulRange part = range;
+    part.tileBegin = tile;
+    part.tileEnd = tile + count;
+    m_matmul.multiplyTiles(matrix, m_act.inputs(), part, gate, width);
+    part.tileBegin += upTile;
+    part.tileEnd += upTile;
+    m_matmul.multiplyTiles(matrix, m_act.inputs(), part, up, width);
+    for (int row = range.rowBegin; row < range.rowEnd; ++row, gate += width, up += width) {
+      activate(gate, up, width, gate);
+      m_matmul.quantizeGroups(gate, m_act.gated(), row, tile, count);
+    }
+  }
+}
+
+Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out) {
+  if (count == 0) return Status::ok();
+  m_act.inputs().setShape(count, m_spec.hidden);
+  forRows(batch.numTokens, m_spec.hidden, [&](int row, int thread) { addUpdate(row, thread); });
+  m_hasUpdate = false;
+  forRows(count, m_spec.hidden, [&](int i, int thread) {
+    normInto(m_act.x(batch.logitRows[first + i]), m_weights.outputNorm(), i, thread);
+  });
+  const Stopwatch watch(m_counters.linearNs);
+  const PackedMatrix& matrix = m_weights.output();
+  m_counters.linearOps += opsOf(matrix, count);
+  constexpr int kMaxRows = 256;
+  const Cut cut = cutProduct(count, matrix.numTiles(), matrix.numInputs(), kMaxRows);
+  m_pool.run(cut.numItems(), [&](int item, int) {
+    if (isCancelled(batch)) return;
+    const MatmulRange range = rangeOf(cut, item, count, matrix.numTiles());
+    const int column = matrix.firstColumnOfTile(range.tileBegin);
+    float* to = out + range.rowBegin * m_spec.vocabSize + column;
+    m_matmul.multiplyTiles(matrix, m_act.inputs(), range, to, m_spec.vocabSize);
+    if (m_spec.finalSoftCap == 0.0f) return;
+    const int last = range.tileEnd - 1;
+    const int end = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last);
+    for (int row = range.rowBegin; row < range.rowEnd; ++row, to += m_spec.vocabSize) {
+      m_rows.softCap(to, m_spec.finalSoftCap, end - column);
+    }
+  });
+  return statusOf(batch);
+}
+
+void CpuOps::copyBlocks(std::span<const BlockCopy> copies) {
+  for (const BlockCopy& copy : copies) {
+    if (copy.from != copy.to) writeBlock(copy.to, m_kv.blockBytes(copy.from));
+  }
+}
+
+void CpuOps::readBlock(std::int32_t block, std::byte* out) const {
+  std::memcpy(out, m_kv.blockBytes(block), m_kv.layout().bytesPerBlock());
+}
+
+void CpuOps::writeBlock(std::int32_t block, const std::byte* in) {
+  std::memcpy(m_kv.blockBytes(block), in, m_kv.layout().bytesPerBlock());
+}
+
+OpsCounters CpuOps::takeCounters() {
+  const OpsCounters counters = m_counters;
+  m_counters = {};
+  return counters;
+}
+
+}  // namespace kernels::cpu

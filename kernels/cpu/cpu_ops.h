@@ -1,0 +1,88 @@
+// The decoder on packed weights and vector kernels, spread over a thread pool.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/ops.h"
+#include "kernels/cpu/activations.h"
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/kv_pool.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/packed_decoder.h"
+#include "kernels/cpu/row_kernels.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace kernels::cpu {
+
+// Engine thread only. A layer of a small batch meets its threads five times: qkv with rope and
+// cache write, attention, output, gate and up with activation, down. What lies between is a few
+// hundred ns for one row and stays with the caller; for many rows it is shared out too. The last
+// update of the residual stream is added only when the next norm reads it.
+class CpuOps final : public Ops {
+ public:
+  CpuOps(const BackendRequest& request, Isa isa);
+  // Packs weights and reserves memory; to be called once, before anything else.
+  Status load(const BackendRequest& request);
+
+  BackendInfo info() const override;
+  Status embed(const RaggedBatch& batch) override;
+  Status qkv(int layer, const RaggedBatch& batch) override;
+  Status attend(int layer, const RaggedBatch& batch) override;
+  Status project(int layer, const RaggedBatch& batch) override;
+  Status mlp(int layer, const RaggedBatch& batch) override;
+  Status logits(const RaggedBatch& batch, int first, int count, float* out) override;
+  void copyBlocks(std::span<const BlockCopy> copies) override;
+  void readBlock(std::int32_t block, std::byte* out) const override;
+  void writeBlock(std::int32_t block, const std::byte* in) override;
+
+  const KvLayout& layout() const override { return m_kv.layout(); }
+
+  OpsCounters takeCounters() override;
+
+ private:
+  // Rows and tiles of a product cut into items.
+  struct Cut {
+    int rowsPerItem = 1, tilesPerItem = 1, numRowBlocks = 1, numTileBlocks = 1;
+
+    int numItems() const { return numRowBlocks * numTileBlocks; }
+  };
+
+  // A head's vector on its way from the product to the query buffer or the cache.
+  struct HeadPlace {
+    int layer = 0, part = 0, head = 0, row = 0, thread = 0;
+  };
+
+  Cut cutProduct(int numRows, int numTiles, int numInputs, int maxRows) const;
+  static MatmulRange rangeOf(const Cut& cut, int item, int numRows, int numTiles);
+  template <typename Fn>
+  void forRows(int numRows, int width, const Fn& fn);
+  void addUpdate(int row, int thread);
+  void normInto(const float* x, const std::vector<float>& weight, int row, int thread);
+  void prepareInputs(int numRows, const std::vector<float>& norm);
+  void multiplyInto(const RaggedBatch& batch,
+                    const PackedMatrix& matrix,
+                    const QuantizedRows& rows);
+  void runQkvPart(
+      int layer, const RaggedBatch& batch, int part, int item, const Cut& cut, int thread);
+  void finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns);
+  void storeHead(const RaggedBatch& batch, const HeadPlace& place, const float* values);
+  void runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread);
+
+  DecoderSpec m_spec;
+  Isa m_isa;
+  Matmul m_matmul;
+  const RowKernels& m_rows;
+  const AttentionKernels& m_attention;
+  ThreadPool m_pool;
+  PackedDecoder m_weights;
+  KvPool m_kv;
+  Activations m_act;
+  AttentionPlan m_plan;
+  int m_maxBatchedTokens;
+  bool m_hasUpdate = false;                          // m_act.update waits to be added
+  const std::vector<float>* m_updateNorm = nullptr;  // through this norm, unless empty
+  OpsCounters m_counters;
+};
+
+}  // namespace kernels::cpu

@@ -1,0 +1,91 @@
+#include "kernels/cpu/packed_decoder.h"
+
+#include <string>
+#include <utility>
+
+namespace kernels::cpu {
+
+namespace {
+
+// Makes `out` of the sources, or says which matrix cannot be packed.
+Status shapeMatrix(const std::string& name, std::vector<WeightView> sources, PackedMatrix& out) {
+  Status status = PackedMatrix::check(sources);
+  if (!status.isOk()) {
+    status.message = name + ": " + status.message;
+    return status;
+  }
+  out = PackedMatrix(std::move(sources));
+  return Status::ok();
+}
+
+Status shapeLayer(int index, const LayerWeights& from, PackedLayer& to) {
+  const std::string name = "layer " + std::to_string(index);
+  Status status = shapeMatrix(name + " attention input", {from.q, from.k, from.v}, to.qkv);
+  if (status.isOk()) status = shapeMatrix(name + " attention output", {from.attnOut}, to.attnOut);
+  if (status.isOk()) status = shapeMatrix(name + " gate and up", {from.gate, from.up}, to.gateUp);
+  if (status.isOk()) status = shapeMatrix(name + " down", {from.down}, to.down);
+  to.attnNorm = from.attnNorm;
+  to.ffnNorm = from.ffnNorm;
+  to.postAttnNorm = from.postAttnNorm;
+  to.postFfnNorm = from.postFfnNorm;
+  to.qNorm = from.qNorm;
+  to.kNorm = from.kNorm;
+  to.qBias = from.qBias;
+  to.kBias = from.kBias;
+  to.vBias = from.vBias;
+  return status;
+}
+
+}  // namespace
+
+std::vector<PackedMatrix*> PackedDecoder::matrices() {
+  std::vector<PackedMatrix*> all;
+  for (PackedLayer& layer : m_layers) {
+    all.insert(all.end(), {&layer.qkv, &layer.attnOut, &layer.gateUp, &layer.down});
+  }
+  all.push_back(&m_output);
+  return all;
+}
+
+Status PackedDecoder::plan(const BackendRequest& request) {
+  const DecoderWeights& weights = *request.weights;
+  m_embedding = weights.embedding;
+  m_outputNorm = weights.outputNorm;
+  m_layers.resize(weights.layers.size());
+  for (std::size_t i = 0; i < m_layers.size(); ++i) {
+    Status status = shapeLayer(static_cast<int>(i), weights.layers[i], m_layers[i]);
+    if (!status.isOk()) return status;
+  }
+  return shapeMatrix("output", {weights.output}, m_output);
+}
+
+Status PackedDecoder::pack(const BackendRequest& request, ThreadPool& pool) {
+  Status status = plan(request);
+  if (!status.isOk()) return status;
+  std::size_t total = 0, done = 0;
+  for (const PackedMatrix* matrix : matrices()) total += HugeArena::rounded(matrix->packedBytes());
+  if (!m_arena.reserve(total)) {
+    return Status::failed(Outcome::OutOfMemory,
+                          "no memory for " + std::to_string(total) + " bytes of packed weights");
+  }
+  for (PackedMatrix* matrix : matrices()) {
+    status = matrix->pack(m_arena.allocate(matrix->packedBytes()), pool, request.cancel);
+    if (!status.isOk()) return status;
+    done += matrix->packedBytes();
+    if (request.progress) request.progress(static_cast<double>(done) / static_cast<double>(total));
+  }
+  return Status::ok();
+}
+
+bool PackedDecoder::needsFloats() const {
+  if (m_output.needsFloats()) return true;
+  for (const PackedLayer& layer : m_layers) {
+    if (layer.qkv.needsFloats() || layer.attnOut.needsFloats() || layer.gateUp.needsFloats() ||
+        layer.down.needsFloats()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace kernels::cpu

@@ -1,0 +1,56 @@
+// The weights of a decoder as the CPU kernels read them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "kernels/core/ops.h"
+#include "kernels/cpu/huge_arena.h"
+#include "kernels/cpu/packed_matrix.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace kernels::cpu {
+
+struct PackedLayer {
+  PackedMatrix qkv;  // parts: q, k, v
+  PackedMatrix attnOut;
+  PackedMatrix gateUp;  // parts: gate, up
+  PackedMatrix down;
+  // Empty when the family has none.
+  std::vector<float> attnNorm, ffnNorm, postAttnNorm, postFfnNorm, qNorm, kNorm, qBias, kBias,
+      vBias;
+};
+
+// The embedding stays in the file's bytes: a step reads few of its rows.
+class PackedDecoder {
+ public:
+  // Packs with all threads of the pool; looks at request.cancel and tells request.progress.
+  Status pack(const BackendRequest& request, ThreadPool& pool);
+
+  const PackedLayer& layer(int index) const { return m_layers[static_cast<std::size_t>(index)]; }
+
+  const PackedMatrix& output() const { return m_output; }
+
+  const std::vector<float>& outputNorm() const { return m_outputNorm; }
+
+  const WeightView& embedding() const { return m_embedding; }
+
+  std::size_t bytes() const { return m_arena.used(); }
+
+  // True when some matrix holds plain floats and wants f32 activations.
+  bool needsFloats() const;
+
+ private:
+  std::vector<PackedMatrix*> matrices();
+  Status plan(const BackendRequest& request);
+
+  HugeArena m_arena;
+  std::vector<PackedLayer> m_layers;
+  PackedMatrix m_output;
+  std::vector<float> m_outputNorm;
+  WeightView m_embedding;
+};
+
+}  // namespace kernels::cpu

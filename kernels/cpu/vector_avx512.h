@@ -1,0 +1,88 @@
+// Sixteen floats at a time, for files built with AVX-512.
+#pragma once
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+
+#include <cstdint>
+
+#include <immintrin.h>
+
+namespace kernels::cpu {
+
+struct Avx512 {
+  using Floats = __m512;
+  using Mask = __mmask16;
+
+  static constexpr int kLanes = 16;
+  static constexpr int kMaxSums = 24;  // running sums that fit the registers beside their operands
+
+  static inline Floats zero() { return _mm512_setzero_ps(); }
+
+  static inline Floats set(float x) { return _mm512_set1_ps(x); }
+
+  static inline Floats load(const float* p) { return _mm512_loadu_ps(p); }
+
+  static inline Floats loadHalves(const std::uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+
+  static inline std::uint16_t halfOf(float x) {
+    return static_cast<std::uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+
+  static inline void store(float* p, Floats x) { _mm512_storeu_ps(p, x); }
+
+  static inline Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
+
+  static inline Floats sub(Floats a, Floats b) { return _mm512_sub_ps(a, b); }
+
+  static inline Floats mul(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+
+  static inline Floats div(Floats a, Floats b) { return _mm512_div_ps(a, b); }
+
+  static inline Floats max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+
+  static inline Floats min(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+
+  // a * b + c
+  static inline Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+
+  static inline Floats round(Floats x) {
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+
+  static inline Mask less(Floats a, Floats b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+
+  static inline Floats select(Mask m, Floats yes, Floats no) {
+    return _mm512_mask_blend_ps(m, no, yes);
+  }
+
+  // Lanes [begin, end) of x, others -infinity; any integers.
+  static inline Floats keepLanes(Floats x, int begin, int end) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const Mask keep = _mm512_cmpge_epi32_mask(lane, _mm512_set1_epi32(begin)) &
+                      _mm512_cmplt_epi32_mask(lane, _mm512_set1_epi32(end));
+    return select(keep, x, set(-__builtin_inff()));
+  }
+
+  // x * 2^n for whole n in [-126, 127] and x in [0.5, 2).
+  static inline Floats scale(Floats x, Floats n) { return _mm512_scalef_ps(x, n); }
+
+  static inline float sum(Floats x) {
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+  }
+
+  static inline float top(Floats x) {
+    __m256 h = _mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+  }
+};
+
+}  // namespace kernels::cpu
+
+#endif
