@@ -42,6 +42,7 @@ struct RequestSpec {
   int priority = 0;        // lower goes first
   SloTarget slo;
   std::string cacheNamespace;  // requests share prefix blocks only within one namespace
+  bool wantRowHashes = false;  // xxh64 of every sampled logits row, in SampledToken::rowHash
 };
 
 enum class FinishReason : std::uint8_t { None, Stop, Length, Cancelled, Refused, Failed };

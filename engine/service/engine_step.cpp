@@ -1,0 +1,257 @@
+#include "engine/service/engine_step.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/sched/sched_invariants.h"
+#include "engine/sched/sched_snapshot.h"
+
+namespace engine::service {
+
+namespace {
+
+std::uint32_t clampedNs(std::int64_t ns) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(ns, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+// Ends in the service's last catch, which latches the failure.
+void requireNone(const std::vector<std::string>& violations) {
+  if (!violations.empty()) throw std::logic_error("broken invariant: " + violations.front());
+}
+
+}  // namespace
+
+EngineStep::EngineStep(ModelSession& session,
+                       StepGate& gate,
+                       std::function<bool()> hasCommands,
+                       bool checkInvariants)
+    : m_session(session),
+      m_gate(gate),
+      m_hasCommands(std::move(hasCommands)),
+      m_checkInvariants(checkInvariants) {}
+
+StepOutcome EngineStep::run() {
+  if (!plan()) return StepOutcome::NoWork;
+  if (!reserve()) return StepOutcome::Interrupted;
+  const Result<void> executed = execute();
+  m_gate.close();
+  if (!executed) return abandon(executed.error());
+  commit();
+  publish();
+  return StepOutcome::Committed;
+}
+
+bool EngineStep::plan() {
+  const Clock& clock = m_session.channels().clock;
+  m_t0Ns = clock.nowNs();
+  m_plan = m_session.scheduler().plan(m_t0Ns);
+  m_scheduleNs = clock.nowNs() - m_t0Ns;
+  if (m_checkInvariants) requireNone(sched::findPlanViolations(m_plan, m_session.scheduler()));
+  if (!m_plan.isEmpty()) return true;
+  summarize();
+  m_session.scheduler().commitStep({});
+  return false;
+}
+
+bool EngineStep::reserve() {
+  m_rows.clear();
+  m_sampledRows.clear();
+  std::vector<RequestId> requests;
+  for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
+    const sched::PlanRow& row = m_plan.rows[i];
+    const int numLogitRows = row.samples ? 1 + row.numDrafts : 0;
+    m_rows.push_back({std::span(m_plan.tokens)
+                          .subspan(static_cast<std::size_t>(row.firstToken),
+                                   static_cast<std::size_t>(row.numTokens)),
+                      row.firstPosition, row.blockTable, numLogitRows});
+    m_sampledRows.insert(m_sampledRows.end(), static_cast<std::size_t>(numLogitRows), i);
+    requests.push_back(row.request);
+  }
+  m_outcomes.assign(m_plan.rows.size(), {});
+  m_gate.open(std::move(requests));
+  if (!m_hasCommands()) return true;
+  // a command that came before the gate opened could not stop the step: look at it first
+  m_gate.close();
+  m_session.scheduler().abandonStep(sched::StepProgress::NotExecuted);
+  return false;
+}
+
+Result<void> EngineStep::execute() {
+  const Clock& clock = m_session.channels().clock;
+  exec::Executor& executor = m_session.executor();
+  m_sampleNs = 0;
+  const std::int64_t beginNs = clock.nowNs();
+  std::vector<kernels::BlockCopy> copies;
+  for (const kv::BlockCopy& copy : m_plan.copies)
+    copies.push_back({copy.from.value, copy.to.value});
+  if (!copies.empty()) executor.copyBlocks(copies);
+  Result<void> executed = executor.execute(
+      m_rows, &m_gate.flag(),
+      [this](int first, int count, const float* logits) { sample(first, count, logits); });
+  m_executedNs = clock.nowNs();
+  m_modelNs = m_executedNs - beginNs - m_sampleNs;
+  return executed;
+}
+
+void EngineStep::sample(int first, int count, const float* logits) {
+  const Clock& clock = m_session.channels().clock;
+  const std::int64_t beginNs = clock.nowNs();
+  const auto vocabSize = static_cast<std::size_t>(m_session.executor().vocabSize());
+  for (int i = 0; i < count; ++i) {
+    sampleRow(m_sampledRows[static_cast<std::size_t>(first + i)],
+              std::span(logits + static_cast<std::size_t>(i) * vocabSize, vocabSize));
+  }
+  m_sampleNs += clock.nowNs() - beginNs;
+}
+
+void EngineStep::sampleRow(std::size_t row, std::span<const float> logits) {
+  const sched::PlanRow& planned = m_plan.rows[row];
+  CHECK(planned.numDrafts == 0);  // verification needs its own rule
+  ServedRequest* served = m_session.find(planned.request);
+  CHECK(served != nullptr);
+  sample::DrawRequest draw;
+  draw.logits = logits;
+  draw.params = &served->spec.sampling;
+  draw.history = &served->history;
+  draw.position = planned.kvLength();
+  draw.wantRowHash = served->spec.wantRowHashes;
+  Result<SampledToken> sampled = m_sampler.sample(draw);
+  if (sampled) {
+    m_outcomes[row].token = std::move(sampled).value();
+  } else {
+    m_outcomes[row].failure = sampled.error();
+    m_outcomes[row].finish = FinishReason::Failed;
+  }
+}
+
+void EngineStep::commit() {
+  const Clock& clock = m_session.channels().clock;
+  const std::int64_t beginNs = clock.nowNs();
+  m_results.clear();
+  for (std::size_t row = 0; row < m_outcomes.size(); ++row) {
+    RowOutcome& outcome = m_outcomes[row];
+    if (outcome.token) feedText(row);
+    if (outcome.failure) m_session.find(m_plan.rows[row].request)->failure = outcome.failure;
+    sched::RowResult result;
+    result.finish = outcome.finish;
+    if (outcome.token) result.tokens = std::span(&outcome.token->id, 1);
+    m_results.push_back(result);
+  }
+  const std::int64_t textNs = clock.nowNs() - beginNs;
+  m_ended = m_session.scheduler().commitStep(m_results);
+  m_t1Ns = clock.nowNs();
+  m_sampleNs += textNs;
+  m_scheduleNs += m_t1Ns - beginNs - textNs;
+}
+
+void EngineStep::feedText(std::size_t row) {
+  RowOutcome& outcome = m_outcomes[row];
+  ServedRequest& served = *m_session.find(m_plan.rows[row].request);
+  served.history.append(outcome.token->id);
+  OutputText::Piece piece = served.output.feed(outcome.token->id);
+  outcome.text = std::move(piece.text);
+  if (piece.isStop) outcome.finish = FinishReason::Stop;
+}
+
+void EngineStep::publish() {
+  publishEntries();
+  for (std::size_t row = 0; row < m_plan.rows.size(); ++row) publishRow(row);
+  for (const sched::FinishedRequest& ended : m_ended) m_session.close(ended);
+  m_decodeRate.add(m_t1Ns, static_cast<std::int64_t>(m_sampledRows.size()));
+  m_prefillRate.add(m_t1Ns, m_plan.prefillTokens);
+  publishIteration();
+  summarize();
+  if (m_checkInvariants) requireNone(sched::findViolations(m_session.scheduler()));
+}
+
+void EngineStep::publishEntries() {
+  for (const sched::Preemption& p : m_plan.preempted) {
+    m_session.record(p.request, RequestEvent::Preempted, Reason::PreemptedForBlocks,
+                     p.blocksReturned, p.blocksNeeded);
+  }
+  for (const sched::PlanRow& row : m_plan.rows) {
+    if (row.entry == sched::RowEntry::Continues) continue;
+    const bool isFirst = row.entry == sched::RowEntry::Admitted;
+    if (isFirst) m_session.find(row.request)->times.admittedNs = m_t0Ns;
+    m_session.channels().recorder.record(
+        RequestRecord{row.request.value, m_t0Ns, row.cachedTokens, row.numTokens,
+                      isFirst ? RequestEvent::Admitted : RequestEvent::Resumed, row.reason});
+  }
+}
+
+void EngineStep::publishRow(std::size_t index) {
+  const sched::PlanRow& row = m_plan.rows[index];
+  RowOutcome& outcome = m_outcomes[index];
+  const SessionChannels& channels = m_session.channels();
+  channels.recorder.record(SliceRecord{m_plan.id.value, row.request.value,
+                                       static_cast<std::uint32_t>(row.numTokens),
+                                       static_cast<std::uint32_t>(row.kvLength()),
+                                       static_cast<std::uint16_t>(row.numDrafts), 0, row.phase});
+  if (!outcome.token) return;
+  ServedRequest& served = *m_session.find(row.request);
+  if (served.times.firstTokenNs < 0) {
+    served.times.prefilledNs = m_executedNs;
+    served.times.firstTokenNs = m_t1Ns;
+    channels.recorder.record(RequestRecord{row.request.value, m_executedNs, 0, 0,
+                                           RequestEvent::Prefilled, Reason::None});
+    channels.recorder.record(
+        RequestRecord{row.request.value, m_t1Ns, 0, 0, RequestEvent::FirstToken, Reason::None});
+  }
+  served.times.lastTokenNs = m_t1Ns;
+  served.rate.add(m_t1Ns, 1);
+  const SampledToken& token = *outcome.token;
+  channels.recorder.record(TokenRecord{row.request.value, m_t1Ns, token.id,
+                                       static_cast<std::int32_t>(row.kvLength()), token.logprob,
+                                       TokenSource::Target});
+  TextDelta delta{row.request, std::move(outcome.text), {}};
+  delta.tokens.push_back(std::move(*outcome.token));
+  channels.outbox.push(std::move(delta));
+}
+
+void EngineStep::publishIteration() {
+  const kv::BlockPool& pool = m_session.cache().pool();
+  IterationRecord record{};
+  record.id = m_plan.id.value;
+  record.t0Ns = m_t0Ns;
+  record.t1Ns = m_t1Ns;
+  record.scheduleNs = clampedNs(m_scheduleNs);
+  record.modelNs = clampedNs(m_modelNs);
+  record.sampleNs = clampedNs(m_sampleNs);
+  record.prefillTokens = static_cast<std::uint32_t>(m_plan.prefillTokens);
+  record.decodeTokens = static_cast<std::uint32_t>(m_plan.decodeTokens);
+  record.draftTokens = static_cast<std::uint32_t>(m_plan.draftTokens);
+  record.running = static_cast<std::uint32_t>(m_plan.running);
+  record.waiting = static_cast<std::uint32_t>(m_plan.waiting);
+  record.freeBlocks = static_cast<std::uint32_t>(pool.numFree());
+  record.cachedBlocks = static_cast<std::uint32_t>(pool.numCached());
+  record.budget = static_cast<std::uint32_t>(m_plan.budget);
+  record.limit = m_plan.limit;
+  m_session.channels().recorder.record(record);
+}
+
+void EngineStep::summarize() {
+  m_summary = sched::summariseStep(m_plan);
+  m_summary.t0Ns = m_t0Ns;
+  m_summary.t1Ns = m_plan.isEmpty() ? m_t0Ns : m_t1Ns;
+}
+
+StepOutcome EngineStep::abandon(const Error& error) {
+  m_session.scheduler().abandonStep(sched::StepProgress::MayHaveWritten);
+  for (const sched::Preemption& p : m_plan.preempted) {
+    m_session.record(p.request, RequestEvent::Preempted, Reason::PreemptedForBlocks,
+                     p.blocksReturned, p.blocksNeeded);
+  }
+  if (error.code == ErrorCode::Cancelled) return StepOutcome::Interrupted;
+  // the step does not say whose row was the cause: the newest gives way, the others are planned
+  // again
+  m_error = error;
+  m_session.fail(m_plan.rows.back().request, error);
+  return StepOutcome::Failed;
+}
+
+}  // namespace engine::service

@@ -1,0 +1,89 @@
+// One step of the engine as a transaction: plan, reserve, execute, sample, commit, publish. A step
+// that does not reach commit leaves nothing behind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/api/snapshot.h"
+#include "engine/sample/sampler.h"
+#include "engine/service/model_session.h"
+#include "engine/service/step_gate.h"
+
+namespace engine::service {
+
+enum class StepOutcome : std::uint8_t {
+  NoWork,  // nothing to compute now; wakeAtNs() says when that may change
+  Committed,
+  Interrupted,  // a command came first; nothing happened
+  Failed,       // abandoned: one request was ended for it, see error()
+};
+
+// Engine thread only. Session and gate must outlive it.
+class EngineStep {
+ public:
+  // hasCommands: whether the front end has sent something since the mailbox was last emptied.
+  // checkInvariants: look at every plan and every state behind it; a violation throws.
+  EngineStep(ModelSession& session,
+             StepGate& gate,
+             std::function<bool()> hasCommands,
+             bool checkInvariants);
+
+  StepOutcome run();
+
+  std::int64_t wakeAtNs() const { return m_plan.wakeAtNs; }  // -1 = no time to wait for
+
+  const Error& error() const { return m_error; }
+
+  const StepSummary& lastSummary() const { return m_summary; }
+
+  double decodeTokensPerSecond(std::int64_t nowNs) { return m_decodeRate.perSecond(nowNs); }
+
+  double prefillTokensPerSecond(std::int64_t nowNs) { return m_prefillRate.perSecond(nowNs); }
+
+ private:
+  // What became of one row of the plan.
+  struct RowOutcome {
+    std::optional<SampledToken> token;
+    std::string text;
+    FinishReason finish = FinishReason::None;
+    std::optional<Error> failure;
+  };
+
+  bool plan();
+  bool reserve();
+  Result<void> execute();
+  void sample(int first, int count, const float* logits);
+  void commit();
+  void publish();
+
+  StepOutcome abandon(const Error& error);
+  void sampleRow(std::size_t row, std::span<const float> logits);
+  void feedText(std::size_t row);
+  void publishEntries();
+  void publishRow(std::size_t row);
+  void publishIteration();
+  void summarize();
+
+  ModelSession& m_session;
+  StepGate& m_gate;
+  std::function<bool()> m_hasCommands;
+  const bool m_checkInvariants;
+  sample::Sampler m_sampler;
+
+  sched::StepPlan m_plan;  // kept: the scheduler's own ends with the commit
+  std::vector<exec::SequenceRows> m_rows;
+  std::vector<std::size_t> m_sampledRows;  // plan row of each logits row
+  std::vector<RowOutcome> m_outcomes;      // by plan row
+  std::vector<sched::RowResult> m_results;
+  std::vector<sched::FinishedRequest> m_ended;
+  std::int64_t m_t0Ns = 0, m_t1Ns = 0, m_executedNs = 0;
+  std::int64_t m_scheduleNs = 0, m_modelNs = 0, m_sampleNs = 0;
+  Error m_error;
+  StepSummary m_summary;
+  RateMeter m_decodeRate, m_prefillRate;
+};
+
+}  // namespace engine::service

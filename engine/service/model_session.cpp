@@ -1,0 +1,198 @@
+#include "engine/service/model_session.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/service/prompt_encoder.h"
+
+namespace engine::service {
+
+namespace {
+
+constexpr std::size_t kMaxLastFinished = 32;
+
+kv::KvCacheConfig cacheConfig(const LoadedModel& model, const EngineConfig& config) {
+  const kernels::KvLayout& layout = model.executor->layout();
+  kv::KvCacheConfig result;
+  result.allocator = config.load.allocator;
+  result.blockSize = layout.blockSize;
+  result.numBlocks = layout.numBlocks;
+  result.maxContext = model.info->maxContext;
+  result.identity = fmt::format("{}|{}", model.info->path, kvDTypeName(model.info->kvDtype));
+  return result;
+}
+
+Error refusalError(const sched::Refusal& refusal) {
+  if (refusal.reason == Reason::RefusedTooLong) {
+    return {
+        ErrorCode::InvalidArgument,
+        fmt::format("the prompt has {} tokens; the context holds {}, and 1 must be left to answer",
+                    refusal.a - 1, refusal.b)};
+  }
+  return {ErrorCode::OutOfMemory,
+          fmt::format("the request {}", reasonText(refusal.reason, refusal.a, refusal.b))};
+}
+
+}  // namespace
+
+RequestFinished refusal(RequestId id, const RequestTimes& times, const Error& error) {
+  RequestFinished message;
+  message.request = id;
+  message.reason = FinishReason::Refused;
+  message.explanation = error.message;
+  message.errorCode = error.code;
+  message.times = times;
+  return message;
+}
+
+ModelSession::ModelSession(LoadedModel model,
+                           const EngineConfig& config,
+                           const SessionChannels& channels)
+    : m_model(std::move(model)),
+      m_channels(channels),
+      m_cache(cacheConfig(m_model, config),
+              [this](const BlockRecord& record) { m_channels.recorder.record(record); }),
+      m_scheduler(m_cache, m_model.info->maxContext, config.limits) {}
+
+void ModelSession::record(
+    RequestId id, RequestEvent event, Reason reason, std::int64_t a, std::int64_t b) {
+  m_channels.recorder.record(
+      RequestRecord{id.value, m_channels.clock.nowNs(), a, b, event, reason});
+}
+
+ServedRequest* ModelSession::find(RequestId id) {
+  const auto found = m_requests.find(id);
+  return found == m_requests.end() ? nullptr : &found->second;
+}
+
+Result<std::vector<TokenId>> ModelSession::prepare(const RequestSpec& spec) {
+  TRY_VOID(checkRequest(spec, m_model.executor->vocabSize()));
+  return encodePrompt(spec, m_model);
+}
+
+void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
+  RequestTimes times;
+  times.arrivalNs = arrivalNs;
+  if (m_requests.contains(spec.id)) {
+    m_channels.outbox.push(
+        Notice{Severity::Warning,
+               fmt::format("request id {} is in use; the second was ignored", spec.id.value)});
+    return;
+  }
+  m_channels.recorder.record(
+      RequestRecord{spec.id.value, arrivalNs, 0, 0, RequestEvent::Arrived, Reason::None});
+  auto prepared = prepare(spec);
+  if (!prepared) return refuse(spec, times, prepared.error(), Reason::RefusedBadInput);
+  times.tokenisedNs = m_channels.clock.nowNs();
+  enqueue(std::move(spec), std::move(prepared).value(), times);
+}
+
+void ModelSession::enqueue(RequestSpec spec, std::vector<TokenId> promptIds, RequestTimes times) {
+  const RequestId id = spec.id;
+  record(id, RequestEvent::Tokenised, Reason::None, static_cast<std::int64_t>(promptIds.size()), 0);
+  sched::SequenceSpec sequence;
+  sequence.id = id;
+  sequence.promptIds = promptIds;
+  sequence.maxTokens = spec.sampling.maxTokens;
+  sequence.priority = spec.priority;
+  sequence.cacheNamespace = spec.cacheNamespace;
+  sequence.arrivalNs = times.arrivalNs;
+  sequence.slo = spec.slo;
+  if (const auto refused = m_scheduler.submit(std::move(sequence))) {
+    return refuse(spec, times, refusalError(*refused), refused->reason);
+  }
+  ServedRequest& served =
+      m_requests.try_emplace(id, std::move(spec), promptIds, *m_model.tokenizer).first->second;
+  served.times = times;
+  record(id, RequestEvent::Queued, Reason::WaitsStart, 0, 0);
+  m_channels.outbox.push(RequestStarted{id, std::move(promptIds)});
+}
+
+void ModelSession::refuse(const RequestSpec& spec,
+                          const RequestTimes& times,
+                          const Error& error,
+                          Reason reason) {
+  RequestFinished message = refusal(spec.id, times, error);
+  message.times.finishedNs = m_channels.clock.nowNs();
+  record(spec.id, RequestEvent::Refused, reason, 0, 0);
+  m_channels.outbox.push(std::move(message));
+}
+
+void ModelSession::cancel(RequestId id) {
+  if (const auto ended = m_scheduler.finish(id, FinishReason::Cancelled)) close(*ended);
+}
+
+void ModelSession::fail(RequestId id, const Error& error) {
+  if (ServedRequest* served = find(id)) served->failure = error;
+  if (const auto ended = m_scheduler.finish(id, FinishReason::Failed)) close(*ended);
+}
+
+void ModelSession::endAll(FinishReason reason, const std::string& sentence) {
+  while (!m_requests.empty()) {
+    const RequestId id = m_requests.begin()->first;
+    m_requests.begin()->second.failure = Error{ErrorCode::Internal, sentence};
+    const auto ended = m_scheduler.finish(id, reason);
+    close(ended.value_or(sched::FinishedRequest{id, reason, Reason::FailedStep, 0, 0, {}, 0}));
+  }
+}
+
+std::string ModelSession::explain(const ServedRequest& request,
+                                  const sched::FinishedRequest& ended) const {
+  if (request.failure) return request.failure->message;
+  if (ended.reason == Reason::FinishedContextFull) {
+    return fmt::format("the answer {}", reasonText(ended.reason, ended.a, ended.b));
+  }
+  return {};
+}
+
+void ModelSession::close(const sched::FinishedRequest& ended) {
+  const auto found = m_requests.find(ended.request);
+  if (found == m_requests.end()) return;
+  ServedRequest& served = found->second;
+  served.times.finishedNs = m_channels.clock.nowNs();
+  const bool isCancelled = ended.finish == FinishReason::Cancelled;
+  record(ended.request, RequestEvent::Detokenised, Reason::None, ended.usage.completionTokens, 0);
+  record(ended.request, isCancelled ? RequestEvent::Cancelled : RequestEvent::Finished,
+         ended.reason, ended.a, ended.b);
+  if (ended.finish != FinishReason::Stop) {
+    // what a stop string might still have claimed
+    std::string rest = served.output.finish();
+    if (!rest.empty()) m_channels.outbox.push(TextDelta{ended.request, std::move(rest), {}});
+  }
+  RequestFinished message;
+  message.request = ended.request;
+  message.reason = ended.finish;
+  message.explanation = explain(served, ended);
+  if (served.failure) message.errorCode = served.failure->code;
+  message.usage = ended.usage;
+  message.times = served.times;
+  message.preemptions = ended.preemptions;
+  m_channels.outbox.push(std::move(message));
+  record(ended.request, RequestEvent::Published, Reason::None, 0, 0);
+  remember(served, ended);
+  m_requests.erase(found);
+}
+
+void ModelSession::remember(const ServedRequest& request, const sched::FinishedRequest& ended) {
+  RequestSnapshot snapshot;
+  snapshot.id = ended.request;
+  snapshot.label = request.spec.label;
+  snapshot.state = RequestState::Finished;
+  snapshot.reason = ended.reason;
+  snapshot.reasonA = ended.a;
+  snapshot.reasonB = ended.b;
+  snapshot.finish = ended.finish;
+  snapshot.promptTokens = ended.usage.promptTokens;
+  snapshot.outputTokens = ended.usage.completionTokens;
+  snapshot.totalTokens = snapshot.promptTokens + snapshot.outputTokens;
+  snapshot.computedTokens = snapshot.totalTokens;
+  snapshot.cachedTokens = ended.usage.cachedTokens;
+  snapshot.maxTokens = request.spec.sampling.maxTokens;
+  snapshot.preemptions = ended.preemptions;
+  snapshot.times = request.times;
+  m_lastFinished.push_back(std::move(snapshot));
+  if (m_lastFinished.size() > kMaxLastFinished) m_lastFinished.pop_front();
+}
+
+}  // namespace engine::service

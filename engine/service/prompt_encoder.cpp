@@ -1,0 +1,79 @@
+#include "engine/service/prompt_encoder.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace engine::service {
+
+namespace {
+
+Error invalid(std::string message) {
+  return {ErrorCode::InvalidArgument, std::move(message)};
+}
+
+Result<void> checkIds(const std::vector<TokenId>& ids, std::int64_t vocabSize) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < vocabSize) continue;
+    return invalid(fmt::format("prompt token {} is id {}; the vocabulary has ids 0 to {}", i,
+                               ids[i], vocabSize - 1));
+  }
+  return {};
+}
+
+// The template would render nothing, or free text, for these.
+Result<void> checkConversation(const std::string& json) {
+  const auto document = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (document.is_discarded()) return invalid("the conversation is not valid JSON");
+  if (!document.is_object() || !document.contains("messages")) {
+    return invalid("the conversation has no \"messages\"");
+  }
+  if (!document["messages"].is_array() || document["messages"].empty()) {
+    return invalid("the conversation's \"messages\" is empty; it needs at least 1 message");
+  }
+  return {};
+}
+
+Result<std::vector<TokenId>> encodeAny(const RequestSpec& spec, const LoadedModel& model) {
+  if (const auto* text = std::get_if<TextPrompt>(&spec.prompt)) {
+    return model.tokenizer->encodeRaw(text->text, text::SpecialTokens::AddAndMatch);
+  }
+  if (const auto* chat = std::get_if<ChatPrompt>(&spec.prompt))
+    return encodeConversation(*chat, model);
+  const auto& ids = std::get<TokenPrompt>(spec.prompt).ids;
+  TRY_VOID(checkIds(ids, model.executor->vocabSize()));
+  return ids;
+}
+
+}  // namespace
+
+Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt,
+                                                const LoadedModel& model) {
+  TRY_VOID(checkConversation(prompt.conversationJson));
+  const text::OriginText rendered = TRY(model.renderChat(prompt));
+  return model.tokenizer->encode(rendered, text::SpecialTokens::AddAndMatch);
+}
+
+Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedModel& model) {
+  std::vector<TokenId> ids = TRY(encodeAny(spec, model));
+  if (ids.empty()) {
+    return invalid(
+        "the prompt is empty and this model puts no token before it; it needs at least 1 token");
+  }
+  return ids;
+}
+
+Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize) {
+  TRY_VOID(checkSamplingParams(spec.sampling, vocabSize));
+  const auto notBuilt = [](const char* what, int value) {
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("{} is {}; only 1 answer a request is built so far", what, value)};
+  };
+  if (spec.sampling.n > 1) return notBuilt("n", spec.sampling.n);
+  if (spec.sampling.bestOf > 1) return notBuilt("best-of", spec.sampling.bestOf);
+  if (spec.sampling.beamWidth > 1) return notBuilt("beam-width", spec.sampling.beamWidth);
+  return {};
+}
+
+}  // namespace engine::service

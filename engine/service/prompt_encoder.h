@@ -1,0 +1,23 @@
+// A request's prompt to token ids, with every reason to turn it down said in one sentence.
+#pragma once
+
+#include <vector>
+
+#include "engine/api/request.h"
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
+#include "engine/service/loaded_model.h"
+
+namespace engine::service {
+
+// InvalidArgument: text that is not UTF-8, ids outside the vocabulary, a conversation without
+// messages, a prompt of no tokens. Unsupported: a conversation for a model without a template.
+Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedModel& model);
+
+// The conversation as it would be submitted.
+Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt, const LoadedModel& model);
+
+// Values that no model can serve, and kinds of request that are not built yet.
+Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize);
+
+}  // namespace engine::service

@@ -1,0 +1,38 @@
+#include "engine/service/servable_config.h"
+
+#include <fmt/format.h>
+
+namespace engine::service {
+
+namespace {
+
+Error notBuilt(const char* knob, const char* value, const char* instead) {
+  return {ErrorCode::Unsupported, fmt::format("{} {} is not built yet; {}", knob, value, instead)};
+}
+
+}  // namespace
+
+Result<void> checkServable(const LoadConfig& config) {
+  TRY_VOID(checkLoadConfig(config));
+  if (config.device == DeviceKind::Cuda) return notBuilt("device", "cuda", "cpu is");
+  if (!config.kvCache) return notBuilt("kv-cache", "off", "on is");
+  if (config.swapMemoryBytes != 0) return notBuilt("swap-memory", "above 0", "0 is");
+  if (!config.draftModelPath.empty()) {
+    return notBuilt("draft-model", config.draftModelPath.c_str(), "no draft model can be given");
+  }
+  return {};
+}
+
+Result<void> checkServable(const SchedulerLimits& limits) {
+  TRY_VOID(checkSchedulerLimits(limits));
+  if (limits.preemption == PreemptionKind::Swap)
+    return notBuilt("preemption", "swap", "recompute is");
+  if (limits.policy == PolicyKind::Slo) return notBuilt("policy", "slo", "fcfs and priority are");
+  if (limits.speculation != SpeculationKind::Off) {
+    return notBuilt("speculate", limits.speculation == SpeculationKind::Ngram ? "ngram" : "draft",
+                    "off is");
+  }
+  return {};
+}
+
+}  // namespace engine::service
