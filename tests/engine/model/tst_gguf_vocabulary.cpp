@@ -53,7 +53,6 @@ class TestGgufVocabulary : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
-
   void readsAByteBpeVocabularyOfAnUnknownArchitecture() {
     GgufWriter writer = bpeFile();
     writer.add("tokenizer.ggml.eos_token_id", 3u);

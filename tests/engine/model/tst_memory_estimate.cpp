@@ -32,7 +32,6 @@ class TestMemoryEstimate : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
-
   void readsTheAvailableMemoryOfMeminfo() {
     const auto bytes = engine::model::parseFreeMemory(
         "MemTotal:       24000000 kB\nMemFree:         5 kB\nMemAvailable:   123456 kB\n");
