@@ -16,8 +16,8 @@ struct IntegerRange {
   std::int64_t lowest, highest;
 };
 
-// Keys are given without the architecture. A value out of its range is CorruptFile naming key, value
-// and range; an array in place of an integer is taken when all its elements are equal, else
+// Keys are given without the architecture. A value out of its range is CorruptFile naming key,
+// value and range; an array in place of an integer is taken when all its elements are equal, else
 // Unsupported.
 class ArchitectureKeys {
  public:
@@ -26,6 +26,7 @@ class ArchitectureKeys {
       : m_file(file), m_architecture(std::move(architecture)) {}
 
   const std::string& architecture() const { return m_architecture; }
+
   bool has(std::string_view key) const;
   Result<std::int64_t> integer(std::string_view key, IntegerRange range) const;
   Result<std::int64_t> integerOr(std::string_view key,
@@ -36,7 +37,10 @@ class ArchitectureKeys {
   Result<std::string> textOr(std::string_view key, std::string_view absent) const;
   Result<bool> booleanOr(std::string_view key, bool absent) const;
 
-  std::string fullKey(std::string_view key) const { return m_architecture + "." + std::string(key); }
+  std::string fullKey(std::string_view key) const {
+    return m_architecture + "." + std::string(key);
+  }
+
   Error corrupt(std::string_view what) const;
   Error unsupported(std::string_view what) const;
 

@@ -25,8 +25,8 @@ constexpr IntegerRange kFfn = {1, 1048576};
 constexpr IntegerRange kPositions = {1, std::numeric_limits<std::int32_t>::max()};
 constexpr std::int64_t kMaxVocab = std::int64_t{1} << 24;
 
-constexpr int kGlobalEvery = 6;       // gemma3: five local layers, then one that sees everything
-constexpr int kGemma27bLayers = 62;   // scales attention by its query_pre_attn_scalar, hidden/heads
+constexpr int kGlobalEvery = 6;      // gemma3: five local layers, then one that sees everything
+constexpr int kGemma27bLayers = 62;  // scales attention by its query_pre_attn_scalar, hidden/heads
 constexpr int kSmallGemmaLayers = 26;  // 270M and 1B use windows of 512, the larger ones 1024
 
 Result<std::string> readArchitecture(const GgufFile& file) {
@@ -75,12 +75,12 @@ Result<void> readHeads(const ArchitectureKeys& keys, kernels::DecoderSpec& spec)
   const auto headDim = TRY(keys.integerOr("attention.key_length", kHeadDim, evenShare));
   const auto valueDim = TRY(keys.integerOr("attention.value_length", kHeadDim, headDim));
   if (valueDim != headDim) {
-    return keys.unsupported(fmt::format("keys of {} and values of {} elements are not run", headDim,
-                                        valueDim));
+    return keys.unsupported(
+        fmt::format("keys of {} and values of {} elements are not run", headDim, valueDim));
   }
   if (headDim % 2 != 0 || headDim > kHeadDim.highest) {
-    return keys.corrupt(fmt::format("has heads of {} elements, must be even and at most {}", headDim,
-                                    kHeadDim.highest));
+    return keys.corrupt(fmt::format("has heads of {} elements, must be even and at most {}",
+                                    headDim, kHeadDim.highest));
   }
   spec.headDim = static_cast<int>(headDim);
   return {};
@@ -98,8 +98,8 @@ Result<std::int64_t> readVocabSize(const GgufFile& file, const ArchitectureKeys&
   const GgufEntry* tokens = file.metadata().find("tokenizer.ggml.tokens");
   const auto* array = tokens == nullptr ? nullptr : std::get_if<GgufArray>(&tokens->value);
   if (array != nullptr && array->count != static_cast<std::uint64_t>(rows)) {
-    return keys.corrupt(fmt::format("has {} tokens, but tensor token_embd.weight has {} rows",
-                                    array->count, rows));
+    return keys.corrupt(
+        fmt::format("has {} tokens, but tensor token_embd.weight has {} rows", array->count, rows));
   }
   return rows;
 }
@@ -135,8 +135,8 @@ Result<void> readLayers(const ArchitectureKeys& keys,
   const int familyWindow = !isMixed ? 0 : spec.numLayers <= kSmallGemmaLayers ? 512 : 1024;
   const auto window = static_cast<int>(TRY(keys.integerOr(
       "attention.sliding_window", IntegerRange{0, kPositions.highest}, familyWindow)));
-  const auto globalEvery = static_cast<int>(TRY(
-      keys.integerOr("attention.sliding_window_pattern", kLayers, kGlobalEvery)));
+  const auto globalEvery = static_cast<int>(
+      TRY(keys.integerOr("attention.sliding_window_pattern", kLayers, kGlobalEvery)));
   for (int i = 0; i < spec.numLayers; ++i) {
     const bool isGlobal = isMixed && (i + 1) % globalEvery == 0;
     auto& layer = spec.layers[static_cast<std::size_t>(i)];

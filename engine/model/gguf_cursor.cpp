@@ -25,7 +25,8 @@ Error GgufCursor::corrupt(std::string_view what) const {
 }
 
 Error GgufCursor::truncated(std::string_view what) const {
-  return corrupt(fmt::format("the file ends within {} ({} bytes are left)", safeText(what), left()));
+  return corrupt(
+      fmt::format("the file ends within {} ({} bytes are left)", safeText(what), left()));
 }
 
 Result<std::string_view> GgufCursor::readString(std::string_view what) {
@@ -50,19 +51,32 @@ Result<GgufType> GgufCursor::readType(std::string_view what) {
 
 Result<GgufValue> GgufCursor::readValue(GgufType type, std::string_view what) {
   switch (type) {
-    case GgufType::UInt8: return widened<std::uint8_t, std::uint64_t>(read<std::uint8_t>(what));
-    case GgufType::Int8: return widened<std::int8_t, std::int64_t>(read<std::int8_t>(what));
-    case GgufType::UInt16: return widened<std::uint16_t, std::uint64_t>(read<std::uint16_t>(what));
-    case GgufType::Int16: return widened<std::int16_t, std::int64_t>(read<std::int16_t>(what));
-    case GgufType::UInt32: return widened<std::uint32_t, std::uint64_t>(read<std::uint32_t>(what));
-    case GgufType::Int32: return widened<std::int32_t, std::int64_t>(read<std::int32_t>(what));
-    case GgufType::UInt64: return widened<std::uint64_t, std::uint64_t>(read<std::uint64_t>(what));
-    case GgufType::Int64: return widened<std::int64_t, std::int64_t>(read<std::int64_t>(what));
-    case GgufType::Float32: return widened<float, double>(read<float>(what));
-    case GgufType::Float64: return widened<double, double>(read<double>(what));
-    case GgufType::String: return GgufValue(TRY(readString(what)));
-    case GgufType::Array: return readArray(what);
-    case GgufType::Bool: break;
+    case GgufType::UInt8:
+      return widened<std::uint8_t, std::uint64_t>(read<std::uint8_t>(what));
+    case GgufType::Int8:
+      return widened<std::int8_t, std::int64_t>(read<std::int8_t>(what));
+    case GgufType::UInt16:
+      return widened<std::uint16_t, std::uint64_t>(read<std::uint16_t>(what));
+    case GgufType::Int16:
+      return widened<std::int16_t, std::int64_t>(read<std::int16_t>(what));
+    case GgufType::UInt32:
+      return widened<std::uint32_t, std::uint64_t>(read<std::uint32_t>(what));
+    case GgufType::Int32:
+      return widened<std::int32_t, std::int64_t>(read<std::int32_t>(what));
+    case GgufType::UInt64:
+      return widened<std::uint64_t, std::uint64_t>(read<std::uint64_t>(what));
+    case GgufType::Int64:
+      return widened<std::int64_t, std::int64_t>(read<std::int64_t>(what));
+    case GgufType::Float32:
+      return widened<float, double>(read<float>(what));
+    case GgufType::Float64:
+      return widened<double, double>(read<double>(what));
+    case GgufType::String:
+      return GgufValue(TRY(readString(what)));
+    case GgufType::Array:
+      return readArray(what);
+    case GgufType::Bool:
+      break;
   }
   const auto value = TRY(read<std::uint8_t>(what));
   if (value > 1) {
@@ -81,7 +95,8 @@ Result<GgufValue> GgufCursor::readArray(std::string_view what) {
   // By division: a product of a count from the file could wrap.
   if (array.count > left() / minimumBytes(array.elementType)) {
     return corrupt(fmt::format("{} announces {} elements of type {}, {} bytes are left in the file",
-                               safeText(what), array.count, ggufTypeName(array.elementType), left()));
+                               safeText(what), array.count, ggufTypeName(array.elementType),
+                               left()));
   }
   const std::uint64_t begin = m_position;
   ++m_depth;

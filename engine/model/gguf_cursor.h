@@ -22,7 +22,9 @@ class GgufCursor {
       : m_bytes(bytes), m_path(path) {}
 
   std::uint64_t position() const { return m_position; }
+
   std::uint64_t left() const { return m_bytes.size() - m_position; }
+
   std::string_view path() const { return m_path; }
 
   // `what` names the value in the error: "the version".

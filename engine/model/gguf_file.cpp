@@ -15,7 +15,7 @@ namespace engine::model {
 namespace {
 
 constexpr std::uint32_t kMaxDims = 4;
-constexpr std::size_t kMaxTensorName = 64;           // the format's limit
+constexpr std::size_t kMaxTensorName = 64;  // the format's limit
 constexpr std::uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;
 constexpr std::uint64_t kDefaultAlignment = 32;
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 30;
@@ -122,9 +122,9 @@ Result<std::uint64_t> alignmentOf(const GgufMetadata& metadata, std::string_view
   if (!value) return kDefaultAlignment;
   const auto alignment = static_cast<std::uint64_t>(*value);
   if (*value < 8 || alignment > kMaxAlignment || !std::has_single_bit(alignment)) {
-    return fileError(ErrorCode::CorruptFile, path,
-                     fmt::format("general.alignment is {}, must be a power of two from 8 to 2^30",
-                                 *value));
+    return fileError(
+        ErrorCode::CorruptFile, path,
+        fmt::format("general.alignment is {}, must be a power of two from 8 to 2^30", *value));
   }
   return alignment;
 }
@@ -149,8 +149,8 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
 
 Result<void> GgufFile::readTensors(GgufCursor& cursor, std::uint64_t count) {
   if (count > cursor.left() / kMinTensorBytes) {
-    return cursor.corrupt(fmt::format("announces {} tensors, {} bytes are left in the file", count,
-                                      cursor.left()));
+    return cursor.corrupt(
+        fmt::format("announces {} tensors, {} bytes are left in the file", count, cursor.left()));
   }
   for (std::uint64_t i = 0; i < count; ++i) {
     GgufTensor tensor = TRY(readTensor(cursor, i));
@@ -175,11 +175,11 @@ Result<void> GgufFile::placeTensors(std::uint64_t headerEnd) {
                                    safeText(tensor.name), tensor.offset, alignment));
     }
     if (tensor.offset > dataBytes || tensor.bytes > dataBytes - tensor.offset) {
-      return fileError(ErrorCode::CorruptFile, m_path,
-                       fmt::format("is cut short or broken: tensor {} has {} bytes at offset {} of "
-                                   "{} bytes of data",
-                                   safeText(tensor.name, 40), tensor.bytes, tensor.offset,
-                                   dataBytes));
+      return fileError(
+          ErrorCode::CorruptFile, m_path,
+          fmt::format("is cut short or broken: tensor {} has {} bytes at offset {} of "
+                      "{} bytes of data",
+                      safeText(tensor.name, 40), tensor.bytes, tensor.offset, dataBytes));
     }
     tensor.offset += dataBegin;
     tensor.data = m_file.bytes().data() + tensor.offset;

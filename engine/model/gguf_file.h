@@ -23,7 +23,7 @@ struct GgufTensor {
   std::vector<std::int64_t> shape;  // fastest dimension first: a matrix is {cols, rows}
   std::int64_t elements = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t offset = 0;          // from the start of the file
+  std::uint64_t offset = 0;         // from the start of the file
   const std::byte* data = nullptr;  // aligned to at least 8 bytes
 };
 
@@ -36,11 +36,16 @@ class GgufFile {
   static Result<GgufFile> open(const std::string& path);
 
   const std::string& path() const { return m_path; }
+
   std::uint64_t fileBytes() const { return m_file.bytes().size(); }
+
   std::uint32_t version() const { return m_version; }
+
   const GgufMetadata& metadata() const { return m_metadata; }
+
   const std::vector<GgufTensor>& tensors() const { return m_tensors; }  // in file order
-  const GgufTensor* findTensor(std::string_view name) const;           // null when absent
+
+  const GgufTensor* findTensor(std::string_view name) const;  // null when absent
 
  private:
   GgufFile(std::string path, MappedFile file, GgufMetadata metadata);

@@ -11,7 +11,7 @@ namespace engine::model {
 
 namespace {
 
-constexpr std::size_t kMaxKeyBytes = 65535;      // the format's limit
+constexpr std::size_t kMaxKeyBytes = 65535;  // the format's limit
 constexpr std::uint64_t kMinEntryBytes = 8 + 4 + 1;
 
 bool isPrintableAscii(std::string_view text) {
@@ -43,8 +43,8 @@ Result<std::string_view> readKey(GgufCursor& cursor, std::uint64_t index) {
 
 Result<GgufMetadata> GgufMetadata::read(GgufCursor& cursor, std::uint64_t count) {
   if (count > cursor.left() / kMinEntryBytes) {
-    return cursor.corrupt(fmt::format("announces {} metadata entries, {} bytes are left in the file",
-                                      count, cursor.left()));
+    return cursor.corrupt(fmt::format(
+        "announces {} metadata entries, {} bytes are left in the file", count, cursor.left()));
   }
   GgufMetadata metadata(cursor.path());
   for (std::uint64_t i = 0; i < count; ++i) {

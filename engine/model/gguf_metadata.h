@@ -28,7 +28,8 @@ class GgufMetadata {
   static Result<GgufMetadata> read(GgufCursor& cursor, std::uint64_t count);
 
   const std::vector<GgufEntry>& entries() const { return m_entries; }  // in file order
-  const GgufEntry* find(std::string_view key) const;                   // null when absent
+
+  const GgufEntry* find(std::string_view key) const;  // null when absent
 
   // Any integer type whose value fits.
   Result<std::optional<std::int64_t>> integer(std::string_view key) const;
@@ -41,6 +42,7 @@ class GgufMetadata {
 
  private:
   explicit GgufMetadata(std::string_view path) : m_path(path) {}
+
   Result<void> add(const GgufEntry& entry);
   Error wrongType(const GgufEntry& entry, std::string_view wanted) const;
   template <typename T, typename Convert>

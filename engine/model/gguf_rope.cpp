@@ -16,11 +16,10 @@ constexpr const char* kFactorTensor = "rope_freqs.weight";
 constexpr double kLocalRopeBase = 10000.0;
 
 Result<int> readRotatedDims(const ArchitectureKeys& keys, int headDim) {
-  const auto dims =
-      TRY(keys.integerOr("rope.dimension_count", IntegerRange{2, headDim}, headDim));
+  const auto dims = TRY(keys.integerOr("rope.dimension_count", IntegerRange{2, headDim}, headDim));
   if (dims % 2 != 0) {
-    return keys.corrupt(fmt::format("{} is {}, must be even", keys.fullKey("rope.dimension_count"),
-                                    dims));
+    return keys.corrupt(
+        fmt::format("{} is {}, must be even", keys.fullKey("rope.dimension_count"), dims));
   }
   return static_cast<int>(dims);
 }
@@ -30,8 +29,8 @@ Result<double> readScale(const ArchitectureKeys& keys) {
   const std::string kind = TRY(keys.textOr("rope.scaling.type", "linear"));
   if (kind == "none") return 1.0;
   if (kind != "linear") {
-    return keys.unsupported(fmt::format("rope scaling \"{}\" is not run (none and linear are)",
-                                        safeText(kind)));
+    return keys.unsupported(
+        fmt::format("rope scaling \"{}\" is not run (none and linear are)", safeText(kind)));
   }
   const double older = TRY(keys.positiveOr("rope.scale_linear", 1.0));
   return TRY(keys.positiveOr("rope.scaling.factor", older));
@@ -92,7 +91,8 @@ Result<std::vector<kernels::RopeSpec>> readRopes(const GgufFile& file,
   if (family.windows == WindowPattern::FiveLocalToOne) {
     // Scaling stretches only what sees the whole context; local layers keep their own plain base.
     const double localBase = TRY(keys.positiveOr("rope.freq_base_swa", kLocalRopeBase));
-    ropes.push_back({family.ropePairing, inverseFrequencies(localBase, rotatedDims, 1.0, {}), 1.0f});
+    ropes.push_back(
+        {family.ropePairing, inverseFrequencies(localBase, rotatedDims, 1.0, {}), 1.0f});
   }
   return ropes;
 }

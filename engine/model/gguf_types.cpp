@@ -54,8 +54,18 @@ struct ValueType {
 };
 
 constexpr std::array<ValueType, kNumGgufTypes> kValueTypes = {{
-    {"uint8", 1}, {"int8", 1}, {"uint16", 2}, {"int16", 2}, {"uint32", 4}, {"int32", 4},
-    {"float32", 4}, {"bool", 1}, {"string", 8}, {"array", 12}, {"uint64", 8}, {"int64", 8},
+    {"uint8", 1},
+    {"int8", 1},
+    {"uint16", 2},
+    {"int16", 2},
+    {"uint32", 4},
+    {"int32", 4},
+    {"float32", 4},
+    {"bool", 1},
+    {"string", 8},
+    {"array", 12},
+    {"uint64", 8},
+    {"int64", 8},
     {"float64", 8},
 }};
 

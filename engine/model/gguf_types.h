@@ -14,7 +14,19 @@ namespace engine::model {
 
 // Types of metadata values, numbered as in the file.
 enum class GgufType : std::uint32_t {
-  UInt8, Int8, UInt16, Int16, UInt32, Int32, Float32, Bool, String, Array, UInt64, Int64, Float64
+  UInt8,
+  Int8,
+  UInt16,
+  Int16,
+  UInt32,
+  Int32,
+  Float32,
+  Bool,
+  String,
+  Array,
+  UInt64,
+  Int64,
+  Float64
 };
 inline constexpr std::uint32_t kNumGgufTypes = 13;
 

@@ -38,7 +38,9 @@ bool addsBosByDefault(const Vocabulary& vocabulary) {
   return std::ranges::find(kRules, vocabulary.pre) != kRules.end();
 }
 
-Result<void> checkLength(const GgufFile& file, std::string_view key, std::size_t found,
+Result<void> checkLength(const GgufFile& file,
+                         std::string_view key,
+                         std::size_t found,
                          std::size_t expected) {
   if (found == expected) return {};
   return corrupt(file, fmt::format("{} has {} elements for {} tokens", key, found, expected));
@@ -85,7 +87,9 @@ Result<void> readScores(const GgufFile& file, Vocabulary& out) {
 }
 
 // An absent id stays as it is; 2^32-1 and -1 are how writers say "none".
-Result<void> readId(const GgufFile& file, std::string_view key, std::size_t numTokens,
+Result<void> readId(const GgufFile& file,
+                    std::string_view key,
+                    std::size_t numTokens,
                     TokenId& out) {
   const auto value = TRY(file.metadata().integer(key));
   if (!value) return {};
@@ -106,10 +110,8 @@ Result<void> readIds(const GgufFile& file, Vocabulary& out) {
     out.eos = size > 2 ? 2 : -1;
   }
   const std::pair<const char*, TokenId*> ids[] = {
-      {"tokenizer.ggml.bos_token_id", &out.bos},
-      {"tokenizer.ggml.eos_token_id", &out.eos},
-      {"tokenizer.ggml.eot_token_id", &out.eot},
-      {"tokenizer.ggml.eom_token_id", &out.eom},
+      {"tokenizer.ggml.bos_token_id", &out.bos},         {"tokenizer.ggml.eos_token_id", &out.eos},
+      {"tokenizer.ggml.eot_token_id", &out.eot},         {"tokenizer.ggml.eom_token_id", &out.eom},
       {"tokenizer.ggml.unknown_token_id", &out.unknown},
   };
   for (const auto& [key, id] : ids) TRY_VOID(readId(file, key, out.tokens.size(), *id));
@@ -121,7 +123,8 @@ Result<void> readIds(const GgufFile& file, Vocabulary& out) {
 
 Result<void> readFlags(const GgufFile& file, Vocabulary& out) {
   const GgufMetadata& metadata = file.metadata();
-  out.addBos = TRY(metadata.boolean("tokenizer.ggml.add_bos_token")).value_or(addsBosByDefault(out));
+  out.addBos =
+      TRY(metadata.boolean("tokenizer.ggml.add_bos_token")).value_or(addsBosByDefault(out));
   out.addEos = TRY(metadata.boolean("tokenizer.ggml.add_eos_token")).value_or(false);
   out.addSpacePrefix = TRY(metadata.boolean("tokenizer.ggml.add_space_prefix"))
                            .value_or(out.kind == VocabularyKind::SentencePiece);

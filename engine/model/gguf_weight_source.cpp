@@ -11,12 +11,16 @@ Result<std::unique_ptr<WeightSource>> GgufWeightSource::open(const std::string& 
   return std::unique_ptr<WeightSource>(std::make_unique<GgufWeightSource>(std::move(file)));
 }
 
-Result<ModelConfig> GgufWeightSource::config() const { return readConfig(m_file); }
+Result<ModelConfig> GgufWeightSource::config() const {
+  return readConfig(m_file);
+}
 
 Result<kernels::DecoderWeights> GgufWeightSource::weights(const ModelConfig& config) const {
   return readWeights(m_file, config);
 }
 
-Result<text::Vocabulary> GgufWeightSource::vocabulary() const { return readVocabulary(m_file); }
+Result<text::Vocabulary> GgufWeightSource::vocabulary() const {
+  return readVocabulary(m_file);
+}
 
 }  // namespace engine::model

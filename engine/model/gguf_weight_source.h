@@ -20,9 +20,9 @@ class GgufWeightSource : public WeightSource {
   const GgufFile& file() const { return m_file; }
 
   const std::string& path() const override { return m_file.path(); }
-  std::int64_t fileBytes() const override {
-    return static_cast<std::int64_t>(m_file.fileBytes());
-  }
+
+  std::int64_t fileBytes() const override { return static_cast<std::int64_t>(m_file.fileBytes()); }
+
   Result<ModelConfig> config() const override;
   Result<kernels::DecoderWeights> weights(const ModelConfig& config) const override;
   Result<text::Vocabulary> vocabulary() const override;

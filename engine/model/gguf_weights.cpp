@@ -31,7 +31,8 @@ class TensorReader {
 
   bool has(const std::string& name) const { return m_file.findTensor(name) != nullptr; }
 
-  Result<kernels::WeightView> matrix(const std::string& name, std::int64_t rows,
+  Result<kernels::WeightView> matrix(const std::string& name,
+                                     std::int64_t rows,
                                      std::int64_t cols) {
     const GgufTensor* tensor = TRY(find(name, {cols, rows}));
     return kernels::WeightView{*tensor->type->dtype, rows, cols, tensor->data};
@@ -45,7 +46,8 @@ class TensorReader {
   }
 
   // Empty when the family has none of it, or may do without and the file does.
-  Result<std::vector<float>> vectorIf(Presence presence, const std::string& name,
+  Result<std::vector<float>> vectorIf(Presence presence,
+                                      const std::string& name,
                                       std::int64_t size) {
     const bool isWanted =
         presence == Presence::Required || (presence == Presence::Optional && has(name));
@@ -67,17 +69,17 @@ class TensorReader {
     const GgufTensor* tensor = m_file.findTensor(name);
     shape = trimmedShape(std::move(shape));
     if (tensor == nullptr) {
-      return corrupt(fmt::format("tensor {} is missing, expected shape [{}]", name,
-                                 fmt::join(shape, ", ")));
+      return corrupt(
+          fmt::format("tensor {} is missing, expected shape [{}]", name, fmt::join(shape, ", ")));
     }
     if (trimmedShape(tensor->shape) != shape) {
       return corrupt(fmt::format("tensor {} has shape [{}], expected [{}]", name,
                                  fmt::join(tensor->shape, ", "), fmt::join(shape, ", ")));
     }
     if (!tensor->type->dtype) {
-      return fileError(ErrorCode::Unsupported, m_file.path(),
-                       fmt::format("tensor {} has type {}, which is not run", name,
-                                   tensor->type->name));
+      return fileError(
+          ErrorCode::Unsupported, m_file.path(),
+          fmt::format("tensor {} has type {}, which is not run", name, tensor->type->name));
     }
     m_used.insert(tensor->name);
     return tensor;
@@ -91,8 +93,10 @@ class TensorReader {
   std::unordered_set<std::string_view> m_used;
 };
 
-Result<void> readAttention(TensorReader& reader, const std::string& prefix,
-                           const DecoderFamily& family, const kernels::DecoderSpec& spec,
+Result<void> readAttention(TensorReader& reader,
+                           const std::string& prefix,
+                           const DecoderFamily& family,
+                           const kernels::DecoderSpec& spec,
                            kernels::LayerWeights& out) {
   const std::int64_t queryDim = std::int64_t{spec.numHeads} * spec.headDim;
   const std::int64_t keyDim = std::int64_t{spec.numKvHeads} * spec.headDim;
@@ -106,13 +110,15 @@ Result<void> readAttention(TensorReader& reader, const std::string& prefix,
   out.vBias = TRY(reader.vectorIf(family.qkvBias, prefix + "attn_v.bias", keyDim));
   out.qNorm = TRY(reader.vectorIf(family.qkNorm, prefix + "attn_q_norm.weight", spec.headDim));
   out.kNorm = TRY(reader.vectorIf(family.qkNorm, prefix + "attn_k_norm.weight", spec.headDim));
-  out.postAttnNorm = TRY(reader.vectorIf(family.postNorms, prefix + "post_attention_norm.weight",
-                                         spec.hidden));
+  out.postAttnNorm =
+      TRY(reader.vectorIf(family.postNorms, prefix + "post_attention_norm.weight", spec.hidden));
   return {};
 }
 
-Result<void> readFeedForward(TensorReader& reader, const std::string& prefix,
-                             const DecoderFamily& family, const kernels::DecoderSpec& spec,
+Result<void> readFeedForward(TensorReader& reader,
+                             const std::string& prefix,
+                             const DecoderFamily& family,
+                             const kernels::DecoderSpec& spec,
                              kernels::LayerWeights& out) {
   out.ffnNorm = TRY(reader.vector(prefix + "ffn_norm.weight", spec.hidden));
   out.gate = TRY(reader.matrix(prefix + "ffn_gate.weight", spec.ffn, spec.hidden));

@@ -15,7 +15,7 @@
 namespace engine::model {
 
 struct TensorSummary {
-  std::string name, type;  // valid UTF-8
+  std::string name, type;           // valid UTF-8
   std::vector<std::int64_t> shape;  // fastest dimension first, as in the file
   std::int64_t bytes = 0;
 };
@@ -27,9 +27,9 @@ struct Inspection {
   std::string reason;  // why not; else empty
   std::int64_t parameters = 0, fileBytes = 0;
   std::vector<TensorSummary> tensors;
-  std::optional<ModelConfig> config;           // empty when not supported before the weights
-  std::optional<text::Vocabulary> vocabulary;  // empty when the file has none that can be read
-  std::int64_t weightBytes = 0;                // of all tensors
+  std::optional<ModelConfig> config;            // empty when not supported before the weights
+  std::optional<text::Vocabulary> vocabulary;   // empty when the file has none that can be read
+  std::int64_t weightBytes = 0;                 // of all tensors
   std::optional<std::int64_t> kvBytesPerToken;  // bf16; empty without a config
   std::shared_ptr<const GgufFile> file;         // holds the metadata, file().metadata().entries()
 };

@@ -17,16 +17,19 @@ namespace {
 
 struct FileDescriptor {
   int value = -1;
+
   explicit FileDescriptor(int v) : value(v) {}
+
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
+
   ~FileDescriptor() {
     if (value >= 0) ::close(value);
   }
 };
 
 Error systemError(const std::string& path, const char* action, int number) {
-  const ErrorCode code = number == ENOENT    ? ErrorCode::NotFound
+  const ErrorCode code = number == ENOENT   ? ErrorCode::NotFound
                          : number == ENOMEM ? ErrorCode::OutOfMemory
                                             : ErrorCode::InvalidArgument;
   if (number == ENOENT) return fileError(code, path, "there is no such file");
@@ -40,7 +43,9 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its writer.
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.value < 0) return systemError(path, "cannot be opened", errno);
+
   struct stat status {};
+
   if (::fstat(file.value, &status) != 0) return systemError(path, "cannot be read", errno);
   if (S_ISDIR(status.st_mode)) {
     return fileError(ErrorCode::InvalidArgument, path, "is a folder, not a model file");

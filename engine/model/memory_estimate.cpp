@@ -19,13 +19,20 @@ constexpr std::int64_t kMaxBlocks = std::numeric_limits<std::int32_t>::max();  /
 
 kernels::KvType kvTypeOf(const LoadConfig& config) {
   switch (config.kvDtype) {
-    case KvDType::F32: return kernels::KvType::F32;
-    case KvDType::F16: return kernels::KvType::F16;
-    case KvDType::BF16: return kernels::KvType::BF16;
-    case KvDType::Fp8: return kernels::KvType::Fp8E4M3;
-    case KvDType::Int8: return kernels::KvType::Int8;
-    case KvDType::Int4: return kernels::KvType::Int4;
-    case KvDType::Default: break;
+    case KvDType::F32:
+      return kernels::KvType::F32;
+    case KvDType::F16:
+      return kernels::KvType::F16;
+    case KvDType::BF16:
+      return kernels::KvType::BF16;
+    case KvDType::Fp8:
+      return kernels::KvType::Fp8E4M3;
+    case KvDType::Int8:
+      return kernels::KvType::Int8;
+    case KvDType::Int4:
+      return kernels::KvType::Int4;
+    case KvDType::Default:
+      break;
   }
   return config.isa == IsaKind::Reference ? kernels::KvType::F32 : kernels::KvType::BF16;
 }
@@ -96,13 +103,13 @@ Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
     }
     return config.kvBlocks;
   }
-  const std::int64_t bytes = config.kvMemoryBytes > 0
-                                 ? config.kvMemoryBytes
-                                 : std::min(freeBytes / 4, kDefaultPoolLimit);
+  const std::int64_t bytes =
+      config.kvMemoryBytes > 0 ? config.kvMemoryBytes : std::min(freeBytes / 4, kDefaultPoolLimit);
   if (bytes < bytesPerBlock) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("a KV pool of {} bytes holds no block: one of {} tokens takes {} bytes",
-                             grouped(bytes), config.blockSize, grouped(bytesPerBlock))};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("a KV pool of {} bytes holds no block: one of {} tokens takes {} bytes",
+                    grouped(bytes), config.blockSize, grouped(bytesPerBlock))};
   }
   return std::min(bytes / bytesPerBlock, kMaxBlocks);
 }
@@ -111,13 +118,13 @@ std::int64_t weightBytes(const kernels::DecoderWeights& weights) {
   std::int64_t sum = bytesOf(weights.embedding) + bytesOf(weights.outputNorm);
   if (weights.output.data != weights.embedding.data) sum += bytesOf(weights.output);
   for (const kernels::LayerWeights& layer : weights.layers) {
-    for (const auto* view : {&layer.q, &layer.k, &layer.v, &layer.attnOut, &layer.gate, &layer.up,
-                             &layer.down}) {
+    for (const auto* view :
+         {&layer.q, &layer.k, &layer.v, &layer.attnOut, &layer.gate, &layer.up, &layer.down}) {
       sum += bytesOf(*view);
     }
-    for (const auto* values : {&layer.attnNorm, &layer.ffnNorm, &layer.postAttnNorm,
-                               &layer.postFfnNorm, &layer.qNorm, &layer.kNorm, &layer.qBias,
-                               &layer.kBias, &layer.vBias}) {
+    for (const auto* values :
+         {&layer.attnNorm, &layer.ffnNorm, &layer.postAttnNorm, &layer.postFfnNorm, &layer.qNorm,
+          &layer.kNorm, &layer.qBias, &layer.kBias, &layer.vBias}) {
       sum += bytesOf(*values);
     }
   }

@@ -18,8 +18,8 @@ std::optional<std::int64_t> freeMemoryBytes();
 // The same from the text of /proc/meminfo.
 std::optional<std::int64_t> parseFreeMemory(std::string_view meminfo);
 
-// Shape of the KV pool under `config`, numBlocks still 0. KvDType::Default is f32 when `config` asks
-// for the reference recipe, else bf16.
+// Shape of the KV pool under `config`, numBlocks still 0. KvDType::Default is f32 when `config`
+// asks for the reference recipe, else bf16.
 kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig& config);
 
 // Number of blocks: kvBlocks as asked; else what fits kvMemoryBytes; else what fits a quarter of

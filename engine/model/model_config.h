@@ -1,4 +1,5 @@
-// What a model file says about its decoder, checked and turned into data for kernels and front ends.
+// What a model file says about its decoder, checked and turned into data for kernels and front
+// ends.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,12 @@ constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 constexpr std::size_t kMaxPathBytes = 110;
 constexpr std::size_t kMaxReasonBytes = 180;
 
-bool isContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool isContinuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
-// Bytes of the well-formed character at the front of `text` (Unicode 15, table 3-7); 0 = ill-formed.
+// Bytes of the well-formed character at the front of `text` (Unicode 15, table 3-7); 0 =
+// ill-formed.
 std::size_t characterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return 1;

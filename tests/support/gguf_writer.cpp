@@ -16,9 +16,13 @@ ByteString& ByteString::raw(const void* data, std::size_t size) {
   return *this;
 }
 
-ByteString& ByteString::text(std::string_view value) { return raw(value.data(), value.size()); }
+ByteString& ByteString::text(std::string_view value) {
+  return raw(value.data(), value.size());
+}
 
-ByteString& ByteString::string(std::string_view value) { return u64(value.size()).text(value); }
+ByteString& ByteString::string(std::string_view value) {
+  return u64(value.size()).text(value);
+}
 
 ByteString& ByteString::zeros(std::size_t count) {
   m_bytes.append(count, '\0');
@@ -94,7 +98,9 @@ std::string GgufWriter::bytes() const {
   return out.bytes();
 }
 
-void GgufWriter::writeTo(const std::string& path) const { writeFile(path, bytes()); }
+void GgufWriter::writeTo(const std::string& path) const {
+  writeFile(path, bytes());
+}
 
 void writeFile(const std::string& path, std::string_view bytes) {
   std::remove(path.c_str());  // overwriting in place makes some file systems flush at once

@@ -1,4 +1,5 @@
-// Writes GGUF bytes for tests: well-formed ones from entries and tensors, broken ones from raw parts.
+// Writes GGUF bytes for tests: well-formed ones from entries and tensors, broken ones from raw
+// parts.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,18 @@ namespace test_support {
 class ByteString {
  public:
   ByteString& u8(std::uint8_t value) { return raw(&value, 1); }
+
   ByteString& u16(std::uint16_t value) { return raw(&value, 2); }
+
   ByteString& u32(std::uint32_t value) { return raw(&value, 4); }
+
   ByteString& u64(std::uint64_t value) { return raw(&value, 8); }
+
   ByteString& f32(float value) { return raw(&value, 4); }
+
   ByteString& f64(double value) { return raw(&value, 8); }
-  ByteString& text(std::string_view value);   // bytes alone
+
+  ByteString& text(std::string_view value);    // bytes alone
   ByteString& string(std::string_view value);  // length, then bytes
   ByteString& zeros(std::size_t count);
 
@@ -45,7 +52,9 @@ class GgufWriter {
   void add(std::string_view key, float value);
   void add(std::string_view key, bool value);
   void add(std::string_view key, std::string_view value);
+
   void add(std::string_view key, const char* value) { add(key, std::string_view(value)); }
+
   void add(std::string_view key, const std::vector<std::string>& values);
   void add(std::string_view key, const std::vector<float>& values);
   void add(std::string_view key, const std::vector<std::int32_t>& values);
@@ -70,6 +79,7 @@ class GgufWriter {
   };
 
   ByteString& begin(std::string_view key, engine::model::GgufType type);
+
   std::size_t aligned(std::size_t size) const {
     return (size + m_alignment - 1) / m_alignment * m_alignment;
   }

@@ -16,7 +16,9 @@ namespace {
 
 using kernels::DType;
 
-void store16(char* out, std::uint16_t bits) { std::memcpy(out, &bits, sizeof bits); }
+void store16(char* out, std::uint16_t bits) {
+  std::memcpy(out, &bits, sizeof bits);
+}
 
 void packNibbles(const std::uint8_t* codes, char* out) {
   for (int i = 0; i < 16; ++i) {
@@ -66,16 +68,29 @@ void quantiseIq4Nl(const float* x, char* out) {
 
 void quantiseBlock(DType type, const float* x, char* out) {
   switch (type) {
-    case DType::F32: std::memcpy(out, x, sizeof(float)); return;
-    case DType::F16: store16(out, kernels::f16OfFloat(*x)); return;
-    case DType::BF16: store16(out, kernels::bf16OfFloat(*x)); return;
-    case DType::Q4_0: return quantiseCentred(x, 8, false, out);
-    case DType::Q5_0: return quantiseCentred(x, 16, true, out);
-    case DType::Q4_1: return quantiseFromMinimum(x, 15, false, out);
-    case DType::Q5_1: return quantiseFromMinimum(x, 31, true, out);
-    case DType::Q8_0: return quantiseQ8(x, out);
-    case DType::IQ4_NL: return quantiseIq4Nl(x, out);
-    default: return quantiseSuperBlock(type, x, out);
+    case DType::F32:
+      std::memcpy(out, x, sizeof(float));
+      return;
+    case DType::F16:
+      store16(out, kernels::f16OfFloat(*x));
+      return;
+    case DType::BF16:
+      store16(out, kernels::bf16OfFloat(*x));
+      return;
+    case DType::Q4_0:
+      return quantiseCentred(x, 8, false, out);
+    case DType::Q5_0:
+      return quantiseCentred(x, 16, true, out);
+    case DType::Q4_1:
+      return quantiseFromMinimum(x, 15, false, out);
+    case DType::Q5_1:
+      return quantiseFromMinimum(x, 31, true, out);
+    case DType::Q8_0:
+      return quantiseQ8(x, out);
+    case DType::IQ4_NL:
+      return quantiseIq4Nl(x, out);
+    default:
+      return quantiseSuperBlock(type, x, out);
   }
 }
 

@@ -25,8 +25,8 @@ struct SuperBlock {
 };
 
 // Parts of `partSize`: x = scale * subScale * code - min * subMin.
-SuperBlock splitWithMinimum(const float* x, int partSize, int maxCode, int maxSub,
-                            char* scaleOut, char* minOut) {
+SuperBlock splitWithMinimum(
+    const float* x, int partSize, int maxCode, int maxSub, char* scaleOut, char* minOut) {
   const int numParts = kBlock / partSize;
   std::array<float, 16> scales = {}, mins = {};
   for (int part = 0; part < numParts; ++part) {
@@ -52,15 +52,15 @@ SuperBlock splitWithMinimum(const float* x, int partSize, int maxCode, int maxSu
 
 // Parts of `partSize` around a zero point. `reach`: the largest level with both signs.
 template <typename ToCode>
-SuperBlock splitCentred(const float* x, int partSize, float reach, int maxSub, char* scaleOut,
-                        ToCode toCode) {
+SuperBlock splitCentred(
+    const float* x, int partSize, float reach, int maxSub, char* scaleOut, ToCode toCode) {
   const int numParts = kBlock / partSize;
   std::array<float, 16> scales = {};
   for (int part = 0; part < numParts; ++part) {
     scales[part] = largestMagnitude(x + part * partSize, partSize) / reach;
   }
-  const float scale = storedScale(
-      *std::ranges::max_element(scales) / static_cast<float>(maxSub), scaleOut);
+  const float scale =
+      storedScale(*std::ranges::max_element(scales) / static_cast<float>(maxSub), scaleOut);
   SuperBlock out;
   for (int part = 0; part < numParts; ++part) {
     out.scales[part] = roundedCode(scales[part], scale, 0, maxSub);
@@ -88,9 +88,8 @@ void quantiseQ2K(const float* x, char* out) {
 
 // hmask[32] qs[64] scales[12] d; scales are stored plus 32
 void quantiseQ3K(const float* x, char* out) {
-  const SuperBlock block = splitCentred(x, 16, 3.0f, 31, out + 108, [](float v, float scale) {
-    return roundedCode(v, scale, 4, 7);
-  });
+  const SuperBlock block = splitCentred(
+      x, 16, 3.0f, 31, out + 108, [](float v, float scale) { return roundedCode(v, scale, 4, 7); });
   for (int part = 0; part < 16; ++part) {
     const int scale = block.scales[part] + 32;
     put(out + 96 + part % 8, (scale & 15) << (part < 8 ? 0 : 4));
@@ -130,8 +129,8 @@ void quantiseQ6K(const float* x, char* out) {
   for (int part = 0; part < 16; ++part) put(out + 192 + part, block.scales[part]);
   for (int i = 0; i < kBlock; ++i) {
     const int quarter = i / 32 % 4;
-    put(out + 64 * (i / 128) + 32 * (quarter % 2) + i % 32,
-        (block.codes[i] & 15) << (quarter < 2 ? 0 : 4));
+    put(out + 64 * (i / 128) + 32 * (quarter % 2) + i % 32, (block.codes[i] & 15)
+                                                                << (quarter < 2 ? 0 : 4));
     put(out + 128 + 32 * (i / 128) + i % 32, (block.codes[i] >> 4) << (2 * quarter));
   }
 }
@@ -180,13 +179,20 @@ std::uint8_t nearestNonLinear(float x, float scale) {
 
 void quantiseSuperBlock(DType type, const float* x, char* out) {
   switch (type) {
-    case DType::Q2_K: return quantiseQ2K(x, out);
-    case DType::Q3_K: return quantiseQ3K(x, out);
-    case DType::Q4_K: return quantiseQ45K(x, false, out);
-    case DType::Q5_K: return quantiseQ45K(x, true, out);
-    case DType::Q6_K: return quantiseQ6K(x, out);
-    case DType::IQ4_XS: return quantiseIq4Xs(x, out);
-    default: CHECK(false);
+    case DType::Q2_K:
+      return quantiseQ2K(x, out);
+    case DType::Q3_K:
+      return quantiseQ3K(x, out);
+    case DType::Q4_K:
+      return quantiseQ45K(x, false, out);
+    case DType::Q5_K:
+      return quantiseQ45K(x, true, out);
+    case DType::Q6_K:
+      return quantiseQ6K(x, out);
+    case DType::IQ4_XS:
+      return quantiseIq4Xs(x, out);
+    default:
+      CHECK(false);
   }
 }
 

@@ -19,6 +19,8 @@ using kernels::DType;
 
 // Norm weights well above 1 spread the logits, and keep a tied model from echoing its input.
 constexpr float kOutputNormGain = 3.0f, kPostNormGain = 3.0f;
+// Sharp attention with strong values: what was said before decides, not the last token alone.
+constexpr float kQueryGain = 2.5f, kValueGain = 2.0f;
 
 // Roughly normal numbers (a sum of four uniforms), a function of seed, tensor and index alone.
 class NumberStream {
@@ -84,9 +86,9 @@ class TinyModelBuilder {
     const int queryDim = m_spec.heads * m_spec.headDim, keyDim = m_spec.kvHeads * m_spec.headDim;
     const bool isGemma = m_spec.family == "gemma3";
     addVector(prefix + "attn_norm.weight", m_spec.hidden, 1.0f);
-    addMatrix(prefix + "attn_q.weight", m_spec.type, queryDim, m_spec.hidden);
-    addMatrix(prefix + "attn_k.weight", m_spec.type, keyDim, m_spec.hidden);
-    addMatrix(prefix + "attn_v.weight", m_spec.type, keyDim, m_spec.hidden);
+    addMatrix(prefix + "attn_q.weight", m_spec.type, queryDim, m_spec.hidden, kQueryGain);
+    addMatrix(prefix + "attn_k.weight", m_spec.type, keyDim, m_spec.hidden, kQueryGain);
+    addMatrix(prefix + "attn_v.weight", m_spec.type, keyDim, m_spec.hidden, kValueGain);
     addMatrix(prefix + "attn_output.weight", m_spec.type, m_spec.hidden, queryDim);
     if (m_spec.family == "qwen2") {
       addVector(prefix + "attn_q.bias", queryDim, 0.0f);
@@ -94,8 +96,8 @@ class TinyModelBuilder {
       addVector(prefix + "attn_v.bias", keyDim, 0.0f);
     }
     if (isGemma || m_spec.family == "qwen3") {
-      addVector(prefix + "attn_q_norm.weight", m_spec.headDim, 1.0f);
-      addVector(prefix + "attn_k_norm.weight", m_spec.headDim, 1.0f);
+      addVector(prefix + "attn_q_norm.weight", m_spec.headDim, kQueryGain);
+      addVector(prefix + "attn_k_norm.weight", m_spec.headDim, kQueryGain);
     }
     if (isGemma) {
       addVector(prefix + "post_attention_norm.weight", m_spec.hidden, kPostNormGain);
@@ -107,9 +109,9 @@ class TinyModelBuilder {
     addMatrix(prefix + "ffn_down.weight", m_spec.type, m_spec.hidden, m_spec.ffn);
   }
 
-  void addMatrix(const std::string& name, DType type, int rows, int cols) {
+  void addMatrix(const std::string& name, DType type, int rows, int cols, float gain = 1.0f) {
     NumberStream numbers(m_spec.seed, name);
-    const float scale = m_spec.weightScale / std::sqrt(static_cast<float>(cols));
+    const float scale = m_spec.weightScale * gain / std::sqrt(static_cast<float>(cols));
     std::vector<float> row(static_cast<std::size_t>(cols));
     std::string data;
     data.reserve(static_cast<std::size_t>(rows) * kernels::rowBytes(type, cols));
@@ -136,7 +138,9 @@ class TinyModelBuilder {
   GgufWriter& m_out;
 };
 
-int roundedUp(int value, int step) { return (value + step - 1) / step * step; }
+int roundedUp(int value, int step) {
+  return (value + step - 1) / step * step;
+}
 
 }  // namespace
 

@@ -13,7 +13,8 @@ namespace test_support {
 
 enum class TinyVocabulary { ByteBpe, SentencePiece };
 
-// Ids that a tiny vocabulary always has. ByteBpe: 0-255 are the bytes; SentencePiece: bytes at 3-258.
+// Ids that a tiny vocabulary always has. ByteBpe: 0-255 are the bytes; SentencePiece: bytes at
+// 3-258.
 inline constexpr int kTinyBpeEndOfText = 256, kTinyBpeImStart = 257, kTinyBpeImEnd = 258;
 inline constexpr int kTinySpmUnknown = 0, kTinySpmBos = 1, kTinySpmEos = 2, kTinySpmByte0 = 3,
                      kTinySpmImStart = 259, kTinySpmImEnd = 260;
@@ -28,14 +29,14 @@ struct TinyModelSpec {
   kernels::DType type = kernels::DType::F32;
   std::optional<kernels::DType> embeddingType, outputType;  // empty = type
   bool tiedOutput = true;
-  int window = 0;              // attention.sliding_window; 0 = not in the file
+  int window = 0;  // attention.sliding_window; 0 = not in the file
   float ropeBase = 10000.0f;
-  float ropeScaleFactor = 0;   // linear; 0 = not in the file
+  float ropeScaleFactor = 0;       // linear; 0 = not in the file
   std::vector<float> ropeFactors;  // rope_freqs.weight; empty = none
   TinyVocabulary vocabulary = TinyVocabulary::ByteBpe;
-  int vocabSize = 0;           // 0 = as many as it needs; more are filled with unused tokens
+  int vocabSize = 0;  // 0 = as many as it needs; more are filled with unused tokens
   bool addBos = false;
-  bool chatTemplate = true;    // ChatML
+  bool chatTemplate = true;  // ChatML
   std::uint64_t seed = 1;
   float weightScale = 1.0f;
 };

@@ -43,8 +43,8 @@ Tokens byteBpeTokens() {
   for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) out.add(name, kControl);
   const std::string space = byteLevelText(' '), newline = byteLevelText('\n');
   const std::pair<std::string, std::string> merges[] = {
-      {"h", "e"}, {"l", "l"}, {space, "t"}, {space + "t", "he"}, {newline, newline},
-      {"i", "n"}, {space, "a"}, {"e", "r"}, {"o", "n"}, {"in", "g"}};
+      {"h", "e"}, {"l", "l"},   {space, "t"}, {space + "t", "he"}, {newline, newline},
+      {"i", "n"}, {space, "a"}, {"e", "r"},   {"o", "n"},          {"in", "g"}};
   for (const auto& [left, right] : merges) {
     out.merges.push_back(left + " " + right);
     out.add(left + right, kNormal);

@@ -88,8 +88,8 @@ inline std::vector<Case> metadataCases() {
   return {
       {"key of 2^48 bytes", ggufHeader(0, 1).u64(1ull << 48).zeros(32).bytes(), "bytes long"},
       {"key length wraps", ggufHeader(0, 1).u64(kHuge).zeros(32).bytes(), "bytes long"},
-      {"key over the limit",
-       ggufHeader(0, 1).string(std::string(70000, 'k')).u32(4).u32(1).bytes(), "65535"},
+      {"key over the limit", ggufHeader(0, 1).string(std::string(70000, 'k')).u32(4).u32(1).bytes(),
+       "65535"},
       {"empty key", ggufHeader(0, 1).string("").u32(4).u32(1).bytes(), "not a name"},
       {"key is no text", ggufHeader(0, 1).string("\xff\n\x01").u32(4).u32(1).bytes(), "not a name"},
       {"unknown value type", oneEntry(13, ByteString().u64(0)), "type 13"},

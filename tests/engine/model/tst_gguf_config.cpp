@@ -62,6 +62,7 @@ class TestGgufConfig : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
+
   void readsLlama() {
     const auto config = read(test_support::tinyModel(familySpec("llama")));
     QVERIFY2(config.isOk(), config ? "" : config.error().message.c_str());
@@ -190,13 +191,20 @@ class TestGgufConfig : public QObject {
   void whatWeDoNotRunIsNamed_data() {
     QTest::addColumn<QString>("kind");
     QTest::addColumn<QString>("named");
-    QTest::newRow("architecture") << "architecture" << "mamba";
-    QTest::newRow("experts") << "experts" << "8 experts";
-    QTest::newRow("yarn") << "yarn" << "yarn";
-    QTest::newRow("tensor type") << "type" << "IQ2_XS";
-    QTest::newRow("vocabulary only") << "empty" << "no weights";
-    QTest::newRow("not causal") << "causal" << "causal";
-    QTest::newRow("value size") << "value" << "values of 32";
+    QTest::newRow("architecture") << "architecture"
+                                  << "mamba";
+    QTest::newRow("experts") << "experts"
+                             << "8 experts";
+    QTest::newRow("yarn") << "yarn"
+                          << "yarn";
+    QTest::newRow("tensor type") << "type"
+                                 << "IQ2_XS";
+    QTest::newRow("vocabulary only") << "empty"
+                                     << "no weights";
+    QTest::newRow("not causal") << "causal"
+                                << "causal";
+    QTest::newRow("value size") << "value"
+                                << "values of 32";
   }
 
   void whatWeDoNotRunIsNamed() {
@@ -283,12 +291,12 @@ class TestGgufConfig : public QObject {
     QTest::addColumn<QString>("file");
     QTest::addColumn<QString>("quantisation");
     QTest::addColumn<QList<int>>("sizes");  // layers, hidden, heads, kv heads, head size, ffn
-    QTest::newRow("smollm") << "SmolLM2-135M-Instruct.Q4_1.gguf" << "Q4_1"
-                            << QList<int>{30, 576, 9, 3, 64, 1536};
-    QTest::newRow("qwen") << "qwen2.5-coder-0.5b.gguf" << "Q5_0"
-                          << QList<int>{24, 896, 14, 2, 64, 4864};
-    QTest::newRow("gemma") << "gemma3-270m-q4_k_m.gguf" << "Q8_0"
-                           << QList<int>{18, 640, 4, 1, 256, 2048};
+    QTest::newRow("smollm") << "SmolLM2-135M-Instruct.Q4_1.gguf"
+                            << "Q4_1" << QList<int>{30, 576, 9, 3, 64, 1536};
+    QTest::newRow("qwen") << "qwen2.5-coder-0.5b.gguf"
+                          << "Q5_0" << QList<int>{24, 896, 14, 2, 64, 4864};
+    QTest::newRow("gemma") << "gemma3-270m-q4_k_m.gguf"
+                           << "Q8_0" << QList<int>{18, 640, 4, 1, 256, 2048};
   }
 
   void readsTheRealModels() {

@@ -115,6 +115,7 @@ class TestGgufFile : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
+
   void readsEveryKindOfValue() {
     GgufWriter writer;
     writer.addRaw("v.u8", GgufType::UInt8, ByteString().u8(200));
@@ -245,8 +246,7 @@ class TestGgufFile : public QObject {
     const auto whole = open(bytes);
     QVERIFY(whole.isOk());
     // The front byte by byte (tokens are alike, so not all), then the data in steps.
-    for (std::size_t length = 0; length < bytes.size() - 32;
-         length += length < 2000 ? 1 : 997) {
+    for (std::size_t length = 0; length < bytes.size() - 32; length += length < 2000 ? 1 : 997) {
       const auto file = open(std::string_view(bytes).substr(0, length));
       QVERIFY(!file.isOk());
       QVERIFY2(isShowable(file.error().message), file.error().message.c_str());

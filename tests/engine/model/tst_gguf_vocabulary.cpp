@@ -53,6 +53,7 @@ class TestGgufVocabulary : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
+
   void readsAByteBpeVocabularyOfAnUnknownArchitecture() {
     GgufWriter writer = bpeFile();
     writer.add("tokenizer.ggml.eos_token_id", 3u);

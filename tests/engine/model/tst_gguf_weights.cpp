@@ -42,6 +42,7 @@ class TestGgufWeights : public QObject {
   std::unique_ptr<WeightSource> m_source;
 
  private slots:
+
   void aFileWithoutOutputSharesTheEmbedding() {
     const auto weights = read(test_support::tinyModel(TinyModelSpec{}));
     QVERIFY2(weights.isOk(), weights ? "" : weights.error().message.c_str());

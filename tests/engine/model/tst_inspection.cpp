@@ -24,6 +24,7 @@ class TestInspection : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
+
   void aModelThatWeRunIsSupported() {
     const auto found = inspect(test_support::tinyModel({}).bytes());
     QVERIFY2(found.isOk(), found ? "" : found.error().message.c_str());

@@ -32,6 +32,7 @@ class TestMemoryEstimate : public QObject {
   QTemporaryDir m_folder;
 
  private slots:
+
   void readsTheAvailableMemoryOfMeminfo() {
     const auto bytes = engine::model::parseFreeMemory(
         "MemTotal:       24000000 kB\nMemFree:         5 kB\nMemAvailable:   123456 kB\n");

@@ -11,6 +11,7 @@ class TestSafeText : public QObject {
   Q_OBJECT
 
  private slots:
+
   void goodTextStaysAsItIs() {
     const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
     QCOMPARE(safeText(text), text);
