@@ -1,0 +1,111 @@
+// The menus of the main window and their shortcuts.
+#include <QActionGroup>
+#include <QApplication>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+
+#include "ui/main_window.h"
+#include "ui/panels/chat_list_panel.h"
+#include "ui/panels/chat_panel.h"
+#include "ui/panels/transport_bar.h"
+
+namespace ui {
+
+using panels::Perspective;
+
+void MainWindow::buildMenus() {
+  QMenuBar& bar = m_header->menuBar();
+  QMenu* file = bar.addMenu(tr("&File"));
+  file->addAction(tr("&New chat"), QKeySequence(QStringLiteral("Ctrl+N")), m_chatList, &panels::ChatListPanel::newChat);
+  file->addAction(tr("&Open a model…"), QKeySequence(QStringLiteral("Ctrl+O")), this, [this] { openModelDialog(); });
+  file->addAction(tr("&Search all chats"), QKeySequence(QStringLiteral("Ctrl+F")), this, [this] {
+    setPerspective(Perspective::Chat);
+    m_chatList->focusSearch();
+  });
+  file->addSeparator();
+  file->addAction(tr("&Rename chat"), QKeySequence(QStringLiteral("F2")), m_chatList, &panels::ChatListPanel::renameCurrent);
+  file->addAction(tr("&Delete chat"), QKeySequence(QStringLiteral("Ctrl+Shift+Delete")), m_chatList,
+                  &panels::ChatListPanel::deleteCurrent);
+  file->addAction(tr("&Bring back deleted chat"), QKeySequence(QStringLiteral("Ctrl+Shift+Z")), m_chatList,
+                  &panels::ChatListPanel::undoDelete);
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
+
+  QMenu* engineMenu = bar.addMenu(tr("&Engine"));
+  panels::TransportBar& transport = m_header->transport();
+  engineMenu->addAction(tr("&Stop this answer"), QKeySequence(QStringLiteral("Esc")), m_chatPanel, &panels::ChatPanel::stop);
+  engineMenu->addAction(tr("&Answer again"), QKeySequence(QStringLiteral("Ctrl+R")), m_chatPanel,
+                        &panels::ChatPanel::regenerateLast);
+  engineMenu->addAction(tr("&Chat settings…"), QKeySequence(QStringLiteral("Ctrl+,")), m_chatPanel,
+                        &panels::ChatPanel::editSettings);
+  engineMenu->addSeparator();
+  engineMenu->addAction(tr("&Pause or resume"), QKeySequence(QStringLiteral("F8")), &transport,
+                        &panels::TransportBar::toggleEngine);
+  engineMenu->addAction(tr("Step &one iteration"), QKeySequence(QStringLiteral("F10")), &transport,
+                        [&transport] { transport.step(1); });
+  engineMenu->addAction(tr("Step &ten iterations"), QKeySequence(QStringLiteral("Shift+F10")), &transport,
+                        [&transport] { transport.step(10); });
+  engineMenu->addSeparator();
+  engineMenu->addAction(tr("&Cancel loading"), &m_loader, &models::ModelLoader::cancel);
+  engineMenu->addAction(tr("&Unload the model"), &m_loader, &models::ModelLoader::unload);
+
+  buildViewMenu(*bar.addMenu(tr("&View")));
+  QMenu* help = bar.addMenu(tr("&Help"));
+  help->addAction(tr("&Shortcuts"), QKeySequence(QStringLiteral("F1")), this, &MainWindow::showShortcuts);
+  help->addAction(tr("&About Tessera"), this, &MainWindow::showAbout);
+}
+
+void MainWindow::buildViewMenu(QMenu& menu) {
+  menu.addAction(tr("&Chat"), QKeySequence(QStringLiteral("Alt+1")), this, [this] { setPerspective(Perspective::Chat); });
+  menu.addAction(tr("&Teach"), QKeySequence(QStringLiteral("Alt+2")), this, [this] { setPerspective(Perspective::Teach); });
+  panels::TransportBar& transport = m_header->transport();
+  menu.addAction(tr("&Hold the view still"), QKeySequence(QStringLiteral("F9")), &transport,
+                 &panels::TransportBar::toggleView);
+  menu.addSeparator();
+  auto* group = new QActionGroup(&menu);
+  const std::pair<QString, style::ThemeMode> modes[] = {{tr("Colours: &automatic"), style::ThemeMode::Auto},
+                                                        {tr("Colours: &light"), style::ThemeMode::Light},
+                                                        {tr("Colours: &dark"), style::ThemeMode::Dark}};
+  for (const auto& [text, mode] : modes) {
+    QAction* action = menu.addAction(text, this, [this, mode = mode] { setThemeMode(mode); });
+    action->setCheckable(true);
+    action->setChecked(m_theme.mode() == mode);
+    group->addAction(action);
+  }
+  menu.addSeparator();
+  menu.addAction(tr("&Full screen"), QKeySequence(QStringLiteral("F11")), this, [this] {
+    setWindowState(windowState() ^ Qt::WindowFullScreen);
+  });
+}
+
+void MainWindow::setThemeMode(style::ThemeMode mode) {
+  m_theme.setMode(mode);
+  m_settings.setValue(QStringLiteral("window/theme"), int(mode));
+}
+
+void MainWindow::showShortcuts() {
+  QStringList lines;
+  for (QAction* menu : m_header->menuBar().actions()) {
+    for (QAction* action : menu->menu()->actions()) {
+      if (action->shortcut().isEmpty()) continue;
+      lines << QStringLiteral("%1\t%2").arg(action->shortcut().toString(QKeySequence::NativeText),
+                                            action->text().remove(QLatin1Char('&')));
+    }
+  }
+  lines << tr("Enter\tSend") << tr("Shift+Enter\tNew line");
+  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Shortcuts"), lines.join(QLatin1Char('\n')), QMessageBox::Close, this);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
+void MainWindow::showAbout() {
+  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Tessera"),
+                              tr("Tessera %1\nServes large language models with its own engine and shows how.\n"
+                                 "GPL-3.0-or-later.").arg(QApplication::applicationVersion()),
+                              QMessageBox::Close, this);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
+}  // namespace ui

@@ -1,0 +1,263 @@
+#include "ui/main_window.h"
+
+#include <QCloseEvent>
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "ui/panels/answer_card.h"
+#include "ui/panels/banner.h"
+#include "ui/panels/chat_list_panel.h"
+#include "ui/panels/chat_panel.h"
+#include "ui/panels/open_model_dialog.h"
+#include "ui/panels/status_line.h"
+#include "ui/panels/teach_panel.h"
+#include "ui/panels/transport_bar.h"
+#include "ui/style/metrics.h"
+#include "ui/views/engine_strip.h"
+
+namespace ui {
+
+using panels::Perspective;
+
+namespace {
+
+constexpr int kCardNeedsWidth = 1180;  // below, the conversation gets the room
+constexpr int kTeachChatShare = 22;    // % of the window
+constexpr int kTeachChatMin = 270, kTeachChatMax = 440;
+constexpr const char* kGeometry = "window/geometry";
+constexpr const char* kPerspective = "window/perspective";
+constexpr const char* kTheme = "window/theme";
+constexpr const char* kChat = "window/chat";
+
+}  // namespace
+
+MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
+    : QMainWindow(parent), m_settings(parts.settings), m_store(parts.store), m_theme(parts.theme),
+      m_bridge(parts.engine), m_loader(m_bridge, parts.settings), m_conversations(parts.store, m_bridge) {
+  setWindowTitle(tr("Tessera"));
+  m_theme.setMode(static_cast<style::ThemeMode>(
+      qBound(0, m_settings.value(QLatin1String(kTheme), 0).toInt(), int(style::ThemeMode::Dark))));
+  buildWidgets();
+  layOutWidgets();
+  connectWidgets();
+  buildMenus();
+  setMinimumSize(760, 480);
+  resize(1280, 800);
+  restoreGeometry(m_settings.value(QLatin1String(kGeometry)).toByteArray());
+  setPerspective(m_settings.value(QLatin1String(kPerspective)).toInt() == int(Perspective::Teach) ? Perspective::Teach
+                                                                                                   : Perspective::Chat);
+}
+
+MainWindow::~MainWindow() { m_bridge.stop(); }
+
+void MainWindow::buildWidgets() {
+  m_header = new panels::HeaderBar(m_bridge, m_loader, this);
+  m_chatList = new panels::ChatListPanel(m_conversations);
+  m_chatPanel = new panels::ChatPanel(m_conversations, m_bridge);
+  m_chatFrame = new QFrame;
+  m_answerCard = new panels::AnswerCard;
+  m_cardColumn = new QWidget;
+  m_teach = new panels::TeachPanel(m_bridge, m_selection);
+  m_banner = new panels::Banner;
+  m_strip = new views::EngineStrip;
+  m_status = new panels::StatusLine(m_bridge, m_conversations);
+}
+
+void MainWindow::layOutWidgets() {
+  auto* column = new QVBoxLayout(m_cardColumn);
+  column->setContentsMargins(0, 24, 14, 0);
+  column->addWidget(m_answerCard);
+  column->addStretch(1);
+  auto* frame = new QVBoxLayout(m_chatFrame);
+  frame->setContentsMargins(0, 0, 0, 0);
+  frame->addWidget(m_chatPanel);
+  auto* main = new QHBoxLayout;
+  main->setSpacing(0);
+  main->addWidget(m_chatFrame, 1);
+  main->addWidget(m_cardColumn);
+  main->addWidget(m_teach, 3);
+  auto* right = new QVBoxLayout;
+  right->setSpacing(0);
+  auto* bannerRow = new QHBoxLayout;
+  bannerRow->setContentsMargins(12, 0, 12, 0);
+  bannerRow->addWidget(m_banner);
+  right->addLayout(bannerRow);
+  right->addLayout(main, 1);
+  right->addWidget(m_strip);
+  auto* body = new QHBoxLayout;
+  body->setSpacing(0);
+  body->addWidget(m_chatList);
+  body->addLayout(right, 1);
+  auto* central = new QWidget(this);
+  auto* all = new QVBoxLayout(central);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->setSpacing(0);
+  all->addWidget(m_header);
+  auto* rule = new QFrame(central);
+  rule->setFixedHeight(1);
+  rule->setAutoFillBackground(true);
+  rule->setBackgroundRole(QPalette::Mid);
+  all->addWidget(rule);
+  all->addLayout(body, 1);
+  all->addWidget(m_status);
+  setCentralWidget(central);
+}
+
+void MainWindow::connectWidgets() {
+  connect(m_header, &panels::HeaderBar::perspectiveWanted, this, &MainWindow::setPerspective);
+  connect(m_header, &panels::HeaderBar::openModelWanted, this, [this] { openModelDialog(); });
+  connect(m_chatPanel, &panels::ChatPanel::openModelWanted, this, [this] { openModelDialog(); });
+  connect(m_chatPanel, &panels::ChatPanel::figuresChanged, this, &MainWindow::showFigures);
+  connect(m_chatList, &panels::ChatListPanel::chatSelected, this, [this](qint64 chatId) {
+    m_chatPanel->showChat(chatId);
+    m_chatPanel->focusComposer();
+    showFigures();
+  });
+  connect(m_strip, &views::EngineStrip::showEngineWanted, this, [this] { setPerspective(Perspective::Teach); });
+  connect(&m_store, &models::ChatStore::writeFailed, m_banner, &panels::Banner::add);
+  connect(&m_loader, &models::ModelLoader::failed, this, [this](const QString& sentence) {
+    m_banner->add(sentence);
+    if (m_openDialog) m_openDialog->setError(sentence);
+  });
+  connect(&m_loader, &models::ModelLoader::loaded, this, [this] {
+    m_banner->clear();
+    m_banner->add(m_store.healthSentence());
+    const auto& live = m_bridge.liveSnapshot();
+    if (live && live->model) m_status->showMessage(tr("%1 is ready").arg(QString::fromStdString(live->model->name)));
+  });
+  connect(&m_loader, &models::ModelLoader::cancelled, this, [this] { m_status->showMessage(tr("loading was cancelled")); });
+  connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &MainWindow::onFrame);
+}
+
+void MainWindow::start(const QString& modelPath) {
+  m_banner->add(m_store.healthSentence());
+  const qint64 remembered = m_settings.value(QLatin1String(kChat)).toLongLong();
+  m_chatList->setCurrentChat(m_conversations.chat(remembered) ? remembered : m_conversations.newChat());
+  m_bridge.start();
+  m_bridge.pull();
+  if (!modelPath.isEmpty()) {
+    engine::EngineConfig config = m_loader.lastConfig();
+    config.load.modelPath = modelPath.toStdString();
+    m_loader.load(config);
+  } else if (const auto config = m_loader.configToStartWith(); !config.load.modelPath.empty()) {
+    m_loader.load(config);
+  } else {
+    m_banner->add(m_loader.startHint());
+  }
+}
+
+void MainWindow::saveAll() {
+  m_conversations.saveNow();
+  m_settings.setValue(QLatin1String(kGeometry), saveGeometry());
+  m_settings.setValue(QLatin1String(kPerspective), int(m_perspective));
+  m_settings.setValue(QLatin1String(kChat), m_chatList->currentChat());
+  m_settings.sync();
+}
+
+void MainWindow::setPerspective(Perspective perspective) {
+  m_perspective = perspective;
+  m_header->setPerspective(perspective);
+  arrange();
+}
+
+void MainWindow::arrange() {
+  const bool isTeach = m_perspective == Perspective::Teach;
+  m_chatList->setVisible(!isTeach);
+  m_strip->setVisible(!isTeach);
+  m_teach->setVisible(isTeach);
+  m_cardColumn->setVisible(!isTeach && width() >= kCardNeedsWidth);
+  m_chatPanel->setCompact(isTeach);
+  m_chatFrame->setProperty("role", isTeach ? "card" : "");
+  m_chatFrame->setStyleSheet(QString());  // takes up the new role
+  if (isTeach) {
+    m_chatFrame->setFixedWidth(std::clamp(width() * kTeachChatShare / 100, kTeachChatMin, kTeachChatMax));
+  } else {
+    m_chatFrame->setMinimumWidth(320);
+    m_chatFrame->setMaximumWidth(QWIDGETSIZE_MAX);
+  }
+}
+
+void MainWindow::showFigures() {
+  if (!m_cardColumn->isVisible()) return;
+  const qint64 chatId = m_chatPanel->chatId();
+  const qint64 answer = m_chatPanel->shownAnswer();
+  const auto* message = m_conversations.tree(chatId).find(answer);
+  if (!message) {
+    m_answerCard->clear();
+    return;
+  }
+  const auto* stream = m_conversations.stream(chatId);
+  const bool isLive = stream && stream->messageId == answer;
+  const auto& live = m_bridge.liveSnapshot();
+  m_answerCard->showStats(isLive ? stream->stats : message->stats, live && live->pool ? live->pool->numBlocks : 0);
+}
+
+void MainWindow::onFrame(const bridge::Frame& frame) {
+  m_strip->takeFrame(frame);
+  for (const auto& message : frame.messages) {
+    if (const auto* notice = std::get_if<engine::Notice>(&message)) {
+      const QString text = QString::fromStdString(notice->text);
+      if (notice->severity == engine::Severity::Info) m_status->showMessage(text);
+      else m_banner->add(text);
+    }
+  }
+  if (frame.liveSnapshot && frame.liveSnapshot->state == engine::EngineState::Failed) {
+    m_banner->add(tr("The engine has stopped: %1").arg(QString::fromStdString(frame.liveSnapshot->failure)));
+  }
+}
+
+void MainWindow::openModelDialog(const QString& path) {
+  if (m_openDialog) {
+    m_openDialog->raise();
+    return;
+  }
+  engine::EngineConfig config = m_loader.lastConfig();
+  const auto& live = m_bridge.liveSnapshot();
+  if (live && live->model) config = live->config;
+  m_openDialog = new panels::OpenModelDialog(m_bridge, config, m_loader.recentPaths(), this);
+  m_openDialog->setAttribute(Qt::WA_DeleteOnClose);
+  if (!path.isEmpty()) m_openDialog->setPath(path);
+  if (!m_loader.failure().isEmpty()) m_openDialog->setError(m_loader.failure());
+  connect(m_openDialog, &QDialog::accepted, this, [this] { m_loader.load(m_openDialog->config()); });
+  connect(m_openDialog, &QDialog::finished, this, [this] { m_openDialog = nullptr; });
+  m_openDialog->open();
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  m_bridge.setWindowVisible(true);
+}
+
+void MainWindow::hideEvent(QHideEvent* event) {
+  QMainWindow::hideEvent(event);
+  m_bridge.setWindowVisible(false);
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::WindowStateChange) m_bridge.setWindowVisible(!isMinimized());
+}
+
+// Painting belongs to a frame's cost although it happens after it.
+bool MainWindow::event(QEvent* event) {
+  if (event->type() != QEvent::UpdateRequest) return QMainWindow::event(event);
+  QElapsedTimer timer;
+  timer.start();
+  const bool handled = QMainWindow::event(event);
+  m_bridge.addPaintMs(static_cast<double>(timer.nsecsElapsed()) / 1e6);
+  return handled;
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  arrange();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  saveAll();
+  m_bridge.stop();
+  event->accept();
+}
+
+}  // namespace ui

@@ -1,0 +1,133 @@
+#include "ui/models/model_loader.h"
+
+#include <QFileInfo>
+
+namespace ui::models {
+
+namespace {
+
+// Settings keys
+constexpr const char* kUnderWay = "model/load_under_way";  // path; written before a load, gone after it
+constexpr const char* kFailed = "model/load_failed";       // path of a load that failed
+constexpr const char* kRecent = "model/recent";
+constexpr const char* kPath = "model/path";
+constexpr int kNumRecent = 8;
+
+QVariant value(const QSettings& settings, const char* key) { return settings.value(QLatin1String(key)); }
+
+}  // namespace
+
+ModelLoader::ModelLoader(bridge::EngineBridge& bridge, QSettings& settings, QObject* parent)
+    : QObject(parent), m_bridge(bridge), m_settings(settings) {
+  const QString last = value(settings, kPath).toString();
+  const QString broke = value(settings, kUnderWay).toString();
+  const QString refused = value(settings, kFailed).toString();
+  if (!broke.isEmpty()) {
+    m_startHint = tr("The last run ended while %1 was being loaded; it is not opened by itself.")
+                      .arg(QFileInfo(broke).fileName());
+  } else if (!refused.isEmpty() && refused == last) {
+    m_startHint = tr("%1 could not be loaded last time; it is not opened by itself.").arg(QFileInfo(refused).fileName());
+  }
+  m_mayStart = !last.isEmpty() && m_startHint.isEmpty();
+  m_settings.remove(QLatin1String(kUnderWay));
+  connect(&bridge, &bridge::EngineBridge::frameReady, this, &ModelLoader::onFrame);
+}
+
+engine::EngineConfig ModelLoader::lastConfig() const {
+  engine::EngineConfig config;
+  auto& load = config.load;
+  load.modelPath = value(m_settings, kPath).toString().toStdString();
+  load.maxContext = m_settings.value(QStringLiteral("model/max_context"), 0).toLongLong();
+  load.blockSize = m_settings.value(QStringLiteral("model/block_size"), load.blockSize).toInt();
+  load.kvMemoryBytes = m_settings.value(QStringLiteral("model/kv_memory"), 0).toLongLong();
+  load.kvBlocks = m_settings.value(QStringLiteral("model/kv_blocks"), 0).toLongLong();
+  load.kvDtype = static_cast<engine::KvDType>(m_settings.value(QStringLiteral("model/kv_dtype"), 0).toInt());
+  load.isa = static_cast<engine::IsaKind>(m_settings.value(QStringLiteral("model/isa"), 0).toInt());
+  load.threads = m_settings.value(QStringLiteral("model/threads"), 0).toInt();
+  // a hand-edited file must not stop the program from starting
+  if (!engine::checkLoadConfig(load)) {
+    engine::LoadConfig plain;
+    plain.modelPath = load.modelPath;
+    load = plain;
+  }
+  return config;
+}
+
+engine::EngineConfig ModelLoader::configToStartWith() const {
+  return m_mayStart ? lastConfig() : engine::EngineConfig{};
+}
+
+QStringList ModelLoader::recentPaths() const { return value(m_settings, kRecent).toStringList(); }
+
+void ModelLoader::load(const engine::EngineConfig& config) {
+  m_config = config;
+  m_path = QString::fromStdString(config.load.modelPath);
+  m_isLoading = true;
+  m_fraction = 0;
+  m_stage = tr("reading");
+  m_failure.clear();
+  m_settings.setValue(QLatin1String(kUnderWay), m_path);
+  m_settings.sync();  // a crash in the engine must find it on the disk
+  m_bridge.send(engine::LoadModel{config});
+  emit progressed();
+}
+
+void ModelLoader::cancel() {
+  if (m_isLoading) m_bridge.send(engine::CancelLoad{});
+}
+
+void ModelLoader::unload() { m_bridge.send(engine::UnloadModel{}); }
+
+void ModelLoader::endLoad() {
+  m_isLoading = false;
+  m_settings.remove(QLatin1String(kUnderWay));
+}
+
+void ModelLoader::remember(const engine::EngineConfig& config) {
+  const auto& load = config.load;
+  m_settings.setValue(QLatin1String(kPath), m_path);
+  m_settings.setValue(QStringLiteral("model/max_context"), qint64(load.maxContext));
+  m_settings.setValue(QStringLiteral("model/block_size"), load.blockSize);
+  m_settings.setValue(QStringLiteral("model/kv_memory"), qint64(load.kvMemoryBytes));
+  m_settings.setValue(QStringLiteral("model/kv_blocks"), qint64(load.kvBlocks));
+  m_settings.setValue(QStringLiteral("model/kv_dtype"), int(load.kvDtype));
+  m_settings.setValue(QStringLiteral("model/isa"), int(load.isa));
+  m_settings.setValue(QStringLiteral("model/threads"), load.threads);
+  QStringList recent = recentPaths();
+  recent.removeAll(m_path);
+  recent.prepend(m_path);
+  m_settings.setValue(QLatin1String(kRecent), recent.mid(0, kNumRecent));
+}
+
+void ModelLoader::onFrame(const bridge::Frame& frame) {
+  for (const auto& message : frame.messages) {
+    if (const auto* progress = std::get_if<engine::LoadProgress>(&message)) {
+      m_stage = QString::fromStdString(progress->stage);
+      m_fraction = progress->fraction;
+      emit progressed();
+    } else if (const auto* loadedModel = std::get_if<engine::ModelLoaded>(&message)) {
+      // one that was overtaken by a later load may still report
+      if (loadedModel->info && m_isLoading && QString::fromStdString(loadedModel->info->path) != m_path) continue;
+      endLoad();
+      m_failure.clear();
+      m_settings.remove(QLatin1String(kFailed));
+      if (!m_path.isEmpty()) remember(m_config);
+      emit loaded();
+    } else if (const auto* failure = std::get_if<engine::LoadFailed>(&message)) {
+      if (QString::fromStdString(failure->path) != m_path) continue;
+      endLoad();
+      if (failure->error.code == engine::ErrorCode::Cancelled) {
+        emit cancelled();
+        continue;
+      }
+      m_failure = QString::fromStdString(failure->error.message);
+      m_settings.setValue(QLatin1String(kFailed), m_path);
+      m_settings.setValue(QLatin1String(kPath), m_path);
+      emit failed(m_failure);
+    } else if (std::holds_alternative<engine::ModelUnloaded>(message)) {
+      emit unloaded();
+    }
+  }
+}
+
+}  // namespace ui::models

@@ -1,0 +1,84 @@
+// Where a question is typed: Enter sends, Shift+Enter breaks the line, input methods are left alone.
+#pragma once
+
+#include <QFrame>
+#include <QPlainTextEdit>
+
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace ui::views {
+class ContextGauge;
+}
+
+namespace ui::panels {
+
+// Knows whether an input method is composing.
+class ComposerEdit : public QPlainTextEdit {
+  Q_OBJECT
+
+ public:
+  using QPlainTextEdit::QPlainTextEdit;
+  bool isComposing() const { return m_isComposing; }
+
+ signals:
+  void sendPressed();
+  void cancelPressed();
+
+ protected:
+  void inputMethodEvent(QInputMethodEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+
+ private:
+  bool m_isComposing = false;
+};
+
+// Ui thread only.
+class Composer : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit Composer(QWidget* parent = nullptr);
+
+  QString text() const;
+  void setText(const QString& text);
+  // A non-empty sentence stands above the text until the next send or edit.
+  void setError(const QString& sentence);
+  QString error() const;
+  // A hint above the text ("Asking again at this place; Esc keeps the old question").
+  void setHint(const QString& hint);
+  void setAnswering(bool answering);
+  void setSettingsText(const QString& text);
+  void setCompact(bool compact);
+  views::ContextGauge& gauge() { return *m_gauge; }
+  ComposerEdit& edit() { return *m_edit; }
+
+ signals:
+  void sendWanted();
+  void stopWanted();
+  void cancelWanted();
+  void textEdited(const QString& text);
+  void settingsWanted();
+  void systemPromptWanted();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void buildWidgets();
+  void layOutWidgets();
+  void connectWidgets();
+  void fitHeight();
+
+  ComposerEdit* m_edit;
+  QLabel *m_error, *m_hint;
+  QToolButton *m_system, *m_settings;
+  views::ContextGauge* m_gauge;
+  QPushButton *m_send, *m_stop;
+  bool m_isAnswering = false;
+};
+
+}  // namespace ui::panels

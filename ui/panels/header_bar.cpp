@@ -1,0 +1,149 @@
+#include "ui/panels/header_bar.h"
+
+#include <QButtonGroup>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QToolButton>
+
+#include "ui/panels/transport_bar.h"
+#include "ui/style/format.h"
+#include "ui/style/metrics.h"
+
+namespace ui::panels {
+
+HeaderBar::HeaderBar(bridge::EngineBridge& bridge, models::ModelLoader& loader, QWidget* parent)
+    : QFrame(parent), m_bridge(bridge), m_loader(loader) {
+  setProperty("role", "header");
+  setFixedHeight(style::kHeaderHeight);
+  buildWidgets();
+  layOutWidgets();
+  connectWidgets();
+  showModel();
+}
+
+void HeaderBar::buildWidgets() {
+  m_menuBar = new QMenuBar(this);
+  m_menuBar->setNativeMenuBar(false);
+  m_menuBar->setSizePolicy(QSizePolicy::Minimum, QSizePolicy::Fixed);
+  m_transport = new TransportBar(m_bridge, this);
+  m_transport->hide();
+  const auto chip = [this](const QString& name) {
+    auto* button = new QPushButton(this);
+    button->setProperty("role", "chip");
+    button->setAccessibleName(name);
+    return button;
+  };
+  m_model = chip(tr("Model"));
+  m_cancelLoad = chip(tr("Cancel loading"));
+  m_cancelLoad->setText(tr("cancel"));
+  m_device = chip(tr("What runs the model"));
+  m_kv = chip(tr("KV cache"));
+  const auto perspective = [this](const QString& text, const QString& keys) {
+    auto* button = new QToolButton(this);
+    button->setText(text);
+    button->setToolTip(tr("%1 (%2)").arg(text, keys));
+    button->setAccessibleName(tr("%1 perspective").arg(text));
+    button->setProperty("role", "perspective");
+    button->setCheckable(true);
+    return button;
+  };
+  m_chat = perspective(tr("Chat"), QStringLiteral("Alt+1"));
+  m_teach = perspective(tr("Teach"), QStringLiteral("Alt+2"));
+  m_chat->setChecked(true);
+}
+
+void HeaderBar::layOutWidgets() {
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(14, 0, 14, 0);
+  layout->setSpacing(6);
+  auto* brand = new QLabel(tr("Tessera"), this);
+  brand->setProperty("role", "brand");
+  layout->addWidget(brand);
+  layout->addSpacing(6);
+  layout->addWidget(m_menuBar);
+  layout->addSpacing(12);
+  layout->addWidget(m_transport);
+  layout->addStretch(1);
+  for (QPushButton* button : {m_model, m_cancelLoad, m_device, m_kv}) layout->addWidget(button);
+  layout->addSpacing(10);
+  auto* segment = new QFrame(this);
+  segment->setProperty("role", "segment");
+  auto* row = new QHBoxLayout(segment);
+  row->setContentsMargins(2, 1, 2, 1);
+  row->setSpacing(0);
+  row->addWidget(m_chat);
+  row->addWidget(m_teach);
+  layout->addWidget(segment);
+}
+
+void HeaderBar::connectWidgets() {
+  auto* group = new QButtonGroup(this);
+  group->addButton(m_chat);
+  group->addButton(m_teach);
+  connect(m_chat, &QToolButton::clicked, this, [this] { emit perspectiveWanted(Perspective::Chat); });
+  connect(m_teach, &QToolButton::clicked, this, [this] { emit perspectiveWanted(Perspective::Teach); });
+  for (QPushButton* button : {m_model, m_device, m_kv}) {
+    connect(button, &QPushButton::clicked, this, &HeaderBar::openModelWanted);
+  }
+  connect(m_cancelLoad, &QPushButton::clicked, &m_loader, &models::ModelLoader::cancel);
+  for (auto signal : {&models::ModelLoader::progressed, &models::ModelLoader::loaded, &models::ModelLoader::unloaded,
+                      &models::ModelLoader::cancelled}) {
+    connect(&m_loader, signal, this, &HeaderBar::showModel);
+  }
+  connect(&m_loader, &models::ModelLoader::failed, this, &HeaderBar::showModel);
+  connect(&m_bridge, &bridge::EngineBridge::frameReady, this, [this, shown = std::shared_ptr<const engine::ModelInfo>()](
+                                                                  const bridge::Frame& frame) mutable {
+    if (!frame.liveSnapshot || frame.liveSnapshot->model == shown) return;
+    shown = frame.liveSnapshot->model;
+    showModel();
+  });
+}
+
+void HeaderBar::setPerspective(Perspective perspective) {
+  m_perspective = perspective;
+  m_chat->setChecked(perspective == Perspective::Chat);
+  m_teach->setChecked(perspective == Perspective::Teach);
+  m_transport->setVisible(perspective == Perspective::Teach);
+  showModel();
+}
+
+void HeaderBar::showModel() {
+  m_cancelLoad->setVisible(m_loader.isLoading());
+  if (m_loader.isLoading()) {
+    m_model->setText(tr("loading %1 · %2 %3")
+                         .arg(QFileInfo(m_loader.loadingPath()).fileName().left(28), m_loader.stage(),
+                              style::formatPercent(m_loader.fraction())));
+    m_device->hide();
+    m_kv->hide();
+    return;
+  }
+  const auto& live = m_bridge.liveSnapshot();
+  if (!live || !live->model) {
+    m_model->setText(tr("Open a model…"));
+    m_device->hide();
+    m_kv->hide();
+    return;
+  }
+  const auto& info = *live->model;
+  m_model->setText(QStringLiteral("%1 · %2 ▾").arg(QString::fromStdString(info.name).left(32),
+                                                  QString::fromStdString(info.quantisation)));
+  m_model->setToolTip(QString::fromStdString(info.path));
+  QString device = tr("%1 · %n thread(s)", nullptr, info.threads).arg(QString::fromStdString(info.backend));
+  if (m_perspective == Perspective::Teach || !info.isaNote.empty()) {
+    device += QStringLiteral(" · ") + QString::fromStdString(info.isa);
+  }
+  if (!info.isaNote.empty()) device += QStringLiteral(" !");
+  m_device->setText(device);
+  m_device->setToolTip(info.isaNote.empty() ? QString::fromStdString(info.isa) : QString::fromStdString(info.isaNote));
+  m_device->show();
+  m_kv->setVisible(m_perspective == Perspective::Teach && live->pool.has_value());
+  if (live->pool) {
+    m_kv->setText(tr("KV %1 · %n-token blocks", nullptr, live->pool->blockSize)
+                      .arg(QString::fromLatin1(engine::kvDTypeName(info.kvDtype))));
+  }
+}
+
+}  // namespace ui::panels

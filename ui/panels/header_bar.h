@@ -1,0 +1,49 @@
+// The window's top line: name, menus, transport (Teach), the model and what runs it, the perspectives.
+#pragma once
+
+#include <QFrame>
+
+#include "ui/models/model_loader.h"
+
+class QMenuBar;
+class QPushButton;
+class QToolButton;
+
+namespace ui::panels {
+
+class TransportBar;
+
+enum class Perspective { Chat, Teach };
+
+// Ui thread only.
+class HeaderBar : public QFrame {
+  Q_OBJECT
+
+ public:
+  // Both must outlive the bar.
+  HeaderBar(bridge::EngineBridge& bridge, models::ModelLoader& loader, QWidget* parent = nullptr);
+
+  QMenuBar& menuBar() { return *m_menuBar; }
+  TransportBar& transport() { return *m_transport; }
+  void setPerspective(Perspective perspective);
+
+ signals:
+  void perspectiveWanted(ui::panels::Perspective perspective);
+  void openModelWanted();
+
+ private:
+  void buildWidgets();
+  void layOutWidgets();
+  void connectWidgets();
+  void showModel();
+
+  bridge::EngineBridge& m_bridge;
+  models::ModelLoader& m_loader;
+  QMenuBar* m_menuBar;
+  TransportBar* m_transport;
+  QPushButton *m_model, *m_cancelLoad, *m_device, *m_kv;
+  QToolButton *m_chat, *m_teach;
+  Perspective m_perspective = Perspective::Chat;
+};
+
+}  // namespace ui::panels

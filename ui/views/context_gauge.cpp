@@ -1,0 +1,57 @@
+#include "ui/views/context_gauge.h"
+
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+
+#include "ui/style/fonts.h"
+#include "ui/style/format.h"
+#include "ui/style/theme.h"
+
+namespace ui::views {
+
+using style::Role;
+
+ContextGauge::ContextGauge(QWidget* parent) : QWidget(parent) {
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  setAccessibleName(tr("Context"));
+}
+
+void ContextGauge::setTokens(qint64 conversation, qint64 draft, qint64 capacity) {
+  m_conversation = conversation;
+  m_draft = std::max<qint64>(0, draft);
+  m_capacity = capacity;
+  setAccessibleDescription(caption());
+  setToolTip(tr("Tokens of this conversation (dark) and of what you are typing (light), of the most the model "
+                "can look at."));
+  update();
+}
+
+QString ContextGauge::caption() const {
+  if (m_capacity <= 0 || m_conversation < 0) return {};
+  return tr("%1 of %2 tokens").arg(style::formatCount(m_conversation + m_draft), style::formatCount(m_capacity));
+}
+
+void ContextGauge::paintEvent(QPaintEvent*) {
+  if (m_capacity <= 0) return;
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const auto& colors = style::paletteOf(palette());
+  painter.setFont(style::textFont(11));
+  painter.setPen(colors.color(isOverfull() ? Role::Rejected : Role::MutedText));
+  painter.drawText(QRect(0, 0, width(), 16), Qt::AlignVCenter, isOverfull() ? tr("! %1").arg(caption()) : caption());
+  const QRectF bar(0, 19, width(), 7);
+  QPainterPath round;
+  round.addRoundedRect(bar, 3.5, 3.5);
+  painter.setClipPath(round);
+  painter.fillRect(bar, colors.color(Role::Track));
+  if (m_conversation < 0) return;
+  const double scale = bar.width() / double(std::max(m_capacity, m_conversation + m_draft));
+  const double used = double(m_conversation) * scale;
+  painter.fillRect(QRectF(0, bar.top(), used, bar.height()), colors.color(isOverfull() ? Role::Rejected : Role::Prefill));
+  if (m_draft > 0) {
+    painter.fillRect(QRectF(used, bar.top(), std::max(2.0, double(m_draft) * scale), bar.height()), colors.color(Role::Decode));
+  }
+}
+
+}  // namespace ui::views
