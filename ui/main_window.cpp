@@ -3,6 +3,8 @@
 #include <QCloseEvent>
 #include <QElapsedTimer>
 #include <QHBoxLayout>
+#include <QLabel>
+#include <QStyle>
 #include <QVBoxLayout>
 
 #include "ui/panels/answer_card.h"
@@ -56,6 +58,9 @@ void MainWindow::buildWidgets() {
   m_chatList = new panels::ChatListPanel(m_conversations);
   m_chatPanel = new panels::ChatPanel(m_conversations, m_bridge);
   m_chatFrame = new QFrame;
+  m_chatTitle = new QLabel;
+  m_chatTitle->setProperty("role", "title");
+  m_chatTitle->setContentsMargins(14, 10, 12, 0);
   m_answerCard = new panels::AnswerCard;
   m_cardColumn = new QWidget;
   m_teach = new panels::TeachPanel(m_bridge, m_selection);
@@ -71,19 +76,21 @@ void MainWindow::layOutWidgets() {
   column->addStretch(1);
   auto* frame = new QVBoxLayout(m_chatFrame);
   frame->setContentsMargins(0, 0, 0, 0);
+  frame->setSpacing(0);
+  frame->addWidget(m_chatTitle);
   frame->addWidget(m_chatPanel);
-  auto* main = new QHBoxLayout;
-  main->setSpacing(0);
-  main->addWidget(m_chatFrame, 1);
-  main->addWidget(m_cardColumn);
-  main->addWidget(m_teach, 3);
+  m_middle = new QHBoxLayout;
+  m_middle->setSpacing(0);
+  m_middle->addWidget(m_chatFrame, 1);
+  m_middle->addWidget(m_cardColumn);
+  m_middle->addWidget(m_teach, 3);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   auto* bannerRow = new QHBoxLayout;
   bannerRow->setContentsMargins(12, 0, 12, 0);
   bannerRow->addWidget(m_banner);
   right->addLayout(bannerRow);
-  right->addLayout(main, 1);
+  right->addLayout(m_middle, 1);
   right->addWidget(m_strip);
   auto* body = new QHBoxLayout;
   body->setSpacing(0);
@@ -112,8 +119,11 @@ void MainWindow::connectWidgets() {
   connect(m_chatList, &panels::ChatListPanel::chatSelected, this, [this](qint64 chatId) {
     m_chatPanel->showChat(chatId);
     m_chatPanel->focusComposer();
+    showTitle();
     showFigures();
   });
+  connect(&m_conversations, &models::Conversations::chatsChanged, this, &MainWindow::showTitle);
+  connect(&m_theme, &style::Theme::changed, m_chatPanel, &panels::ChatPanel::refreshColors);
   connect(m_strip, &views::EngineStrip::showEngineWanted, this, [this] { setPerspective(Perspective::Teach); });
   connect(&m_store, &models::ChatStore::writeFailed, m_banner, &panels::Banner::add);
   connect(&m_loader, &models::ModelLoader::failed, this, [this](const QString& sentence) {
@@ -169,13 +179,23 @@ void MainWindow::arrange() {
   m_cardColumn->setVisible(!isTeach && width() >= kCardNeedsWidth);
   m_chatPanel->setCompact(isTeach);
   m_chatFrame->setProperty("role", isTeach ? "card" : "");
-  m_chatFrame->setStyleSheet(QString());  // takes up the new role
+  style()->unpolish(m_chatFrame);  // takes up the new role
+  style()->polish(m_chatFrame);
+  m_chatTitle->setVisible(isTeach);
+  m_middle->setContentsMargins(isTeach ? style::kPanelMargin : 0, 0, 0, 0);
+  m_chatFrame->setContentsMargins(0, 0, 0, 0);
   if (isTeach) {
     m_chatFrame->setFixedWidth(std::clamp(width() * kTeachChatShare / 100, kTeachChatMin, kTeachChatMax));
   } else {
     m_chatFrame->setMinimumWidth(320);
     m_chatFrame->setMaximumWidth(QWIDGETSIZE_MAX);
   }
+}
+
+void MainWindow::showTitle() {
+  const auto* chat = m_conversations.chat(m_chatPanel->chatId());
+  const QString title = chat ? chat->title : QString();
+  m_chatTitle->setText(m_chatTitle->fontMetrics().elidedText(title, Qt::ElideRight, kTeachChatMin - 30));
 }
 
 void MainWindow::showFigures() {

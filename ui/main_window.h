@@ -11,6 +11,9 @@
 #include "ui/panels/header_bar.h"
 #include "ui/style/theme.h"
 
+class QHBoxLayout;
+class QLabel;
+
 namespace ui::views {
 class EngineStrip;
 }
@@ -77,6 +80,7 @@ class MainWindow : public QMainWindow {
   void buildViewMenu(class QMenu& menu);
   void arrange();
   void showFigures();
+  void showTitle();
   void onFrame(const bridge::Frame& frame);
   void setThemeMode(style::ThemeMode mode);
   void showShortcuts();
@@ -95,6 +99,8 @@ class MainWindow : public QMainWindow {
   panels::ChatPanel* m_chatPanel;
   QWidget* m_cardColumn;
   QFrame* m_chatFrame;
+  QLabel* m_chatTitle;
+  QHBoxLayout* m_middle;
   panels::AnswerCard* m_answerCard;
   panels::TeachPanel* m_teach;
   panels::Banner* m_banner;

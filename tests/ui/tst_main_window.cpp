@@ -12,6 +12,7 @@
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/composer.h"
+#include "ui/style/english_plurals.h"
 #include "ui/views/transcript_view.h"
 
 using ui::MainWindow;
@@ -84,5 +85,12 @@ void MainWindowTest::pictures() {
   }
 }
 
-QTEST_MAIN(MainWindowTest)
+int main(int argc, char** argv) {
+  QApplication app(argc, argv);
+  ui::style::EnglishPlurals plurals;
+  QApplication::installTranslator(&plurals);
+  MainWindowTest test;
+  return QTest::qExec(&test, argc, argv);
+}
+
 #include "tst_main_window.moc"

@@ -112,7 +112,9 @@ AnswerStats statsFromJson(const QString& json) {
   return a;
 }
 
-QString samplingText(const engine::SamplingParams& s) {
+namespace {
+
+QStringList samplingParts(const engine::SamplingParams& s) {
   const QLocale locale;
   const auto number = [&locale](float v) { return locale.toString(tidy(v), 'g', 4); };
   QStringList parts;
@@ -124,9 +126,22 @@ QString samplingText(const engine::SamplingParams& s) {
     if (s.topK > 0) parts << QStringLiteral("top-k ") + QString::number(s.topK);
     if (s.topP < 1.0f) parts << QStringLiteral("top-p ") + number(s.topP);
     if (s.minP > 0.0f) parts << QStringLiteral("min-p ") + number(s.minP);
-    parts << QStringLiteral("seed ") + QString::number(s.seed);
   }
-  return parts.join(QStringLiteral(" · "));
+  return parts;
+}
+
+const QString kDot = QStringLiteral(" · ");
+
+}  // namespace
+
+QString samplingText(const engine::SamplingParams& sampling) {
+  QStringList parts = samplingParts(sampling);
+  if (sampling.temperature > 0) parts << QStringLiteral("seed ") + QString::number(sampling.seed);
+  return parts.join(kDot);
+}
+
+QString samplingText(const ChatSettings& settings) {
+  return settings.isSeedFixed ? samplingText(settings.sampling) : samplingParts(settings.sampling).join(kDot);
 }
 
 }  // namespace ui::models

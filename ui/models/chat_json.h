@@ -16,5 +16,7 @@ AnswerStats statsFromJson(const QString& json);
 
 // "T 0.7 · top-p 0.9 · seed 42": what differs from "off", in the sampler's order.
 QString samplingText(const engine::SamplingParams& sampling);
+// The same for a chat; a seed that every answer draws anew is not named.
+QString samplingText(const ChatSettings& settings);
 
 }  // namespace ui::models

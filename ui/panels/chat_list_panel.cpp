@@ -56,7 +56,7 @@ void ChatListPanel::buildWidgets() {
 
 void ChatListPanel::layOutWidgets() {
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 14, 0, 8);
+  layout->setContentsMargins(0, 14, 1, 8);  // the border stays free
   layout->setSpacing(10);
   auto* top = new QVBoxLayout;
   top->setContentsMargins(14, 0, 14, 0);

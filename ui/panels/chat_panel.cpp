@@ -109,7 +109,7 @@ void ChatPanel::showChat(qint64 chatId) {
   m_isLoadingText = false;
   report({});
   m_conversationTokens = -1;
-  if (chat) m_composer->setSettingsText(models::samplingText(chat->settings.sampling));
+  if (chat) m_composer->setSettingsText(models::samplingText(chat->settings));
   reloadPath();
   m_transcript->jumpToEnd();
 }
@@ -207,7 +207,7 @@ void ChatPanel::showSettings(bool focusSystemPrompt) {
   connect(dialog, &QDialog::accepted, this, [this, dialog, chatId] {
     m_conversations.setSystemPrompt(chatId, dialog->systemPrompt());
     report(m_conversations.setSettings(chatId, dialog->settings()));
-    m_composer->setSettingsText(models::samplingText(dialog->settings().sampling));
+    m_composer->setSettingsText(models::samplingText(dialog->settings()));
     m_countTimer.start();
   });
   if (focusSystemPrompt) dialog->focusSystemPrompt();
@@ -217,6 +217,8 @@ void ChatPanel::showSettings(bool focusSystemPrompt) {
 void ChatPanel::report(const QString& sentence) { m_composer->setError(sentence); }
 
 void ChatPanel::focusComposer() { m_composer->edit().setFocus(); }
+
+void ChatPanel::refreshColors() { m_transcript->refreshColors(); }
 
 void ChatPanel::setCompact(bool compact) { m_composer->setCompact(compact); }
 

@@ -29,6 +29,7 @@ class ChatPanel : public QWidget {
   // In the Teach perspective the panel is a narrow column.
   void setCompact(bool compact);
   void focusComposer();
+  void refreshColors();
 
   views::TranscriptView& transcript() { return *m_transcript; }
   Composer& composer() { return *m_composer; }

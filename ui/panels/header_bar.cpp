@@ -14,6 +14,12 @@
 
 namespace ui::panels {
 
+namespace {
+
+constexpr int kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
+
+}  // namespace
+
 HeaderBar::HeaderBar(bridge::EngineBridge& bridge, models::ModelLoader& loader, QWidget* parent)
     : QFrame(parent), m_bridge(bridge), m_loader(loader) {
   setProperty("role", "header");
@@ -71,6 +77,7 @@ void HeaderBar::layOutWidgets() {
   layout->addSpacing(10);
   auto* segment = new QFrame(this);
   segment->setProperty("role", "segment");
+  segment->setFixedHeight(28);
   auto* row = new QHBoxLayout(segment);
   row->setContentsMargins(2, 1, 2, 1);
   row->setSpacing(0);
@@ -110,6 +117,11 @@ void HeaderBar::setPerspective(Perspective perspective) {
   showModel();
 }
 
+void HeaderBar::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  showModel();
+}
+
 void HeaderBar::showModel() {
   m_cancelLoad->setVisible(m_loader.isLoading());
   if (m_loader.isLoading()) {
@@ -138,8 +150,10 @@ void HeaderBar::showModel() {
   if (!info.isaNote.empty()) device += QStringLiteral(" !");
   m_device->setText(device);
   m_device->setToolTip(info.isaNote.empty() ? QString::fromStdString(info.isa) : QString::fromStdString(info.isaNote));
-  m_device->show();
-  m_kv->setVisible(m_perspective == Perspective::Teach && live->pool.has_value());
+  // the transport needs the room in a narrow window
+  const bool isTeach = m_perspective == Perspective::Teach;
+  m_device->setVisible(!isTeach || width() >= kDeviceNeedsWidth);
+  m_kv->setVisible(isTeach && width() >= kKvNeedsWidth && live->pool.has_value());
   if (live->pool) {
     m_kv->setText(tr("KV %1 · %n-token blocks", nullptr, live->pool->blockSize)
                       .arg(QString::fromLatin1(engine::kvDTypeName(info.kvDtype))));

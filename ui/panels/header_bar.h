@@ -31,6 +31,9 @@ class HeaderBar : public QFrame {
   void perspectiveWanted(ui::panels::Perspective perspective);
   void openModelWanted();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void buildWidgets();
   void layOutWidgets();

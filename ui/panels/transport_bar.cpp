@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
+#include <QSizePolicy>
 #include <QToolButton>
 
 #include "ui/style/fonts.h"
@@ -39,6 +40,7 @@ QToolButton* TransportBar::addButton(const QString& text, const QString& name) {
   auto* button = new QToolButton(this);
   button->setText(text);
   button->setProperty("role", "transport");
+  button->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   button->setAccessibleName(name);
   button->setToolTip(name);
   layout()->addWidget(button);
@@ -70,8 +72,18 @@ void TransportBar::onFrame(const bridge::Frame& frame) {
   m_pause->setText(isPaused ? tr("▶ resume") : tr("❚❚ pause"));
   m_step->setEnabled(isPaused);
   m_step10->setEnabled(isPaused);
-  if (!isVisible() || !frame.snapshot) return;
-  const auto& step = frame.snapshot->lastStep;
+  if (isVisible() && frame.isSnapshotNew) showPlace();
+}
+
+void TransportBar::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  showPlace();
+}
+
+void TransportBar::showPlace() {
+  const auto& snapshot = m_bridge.snapshot();
+  if (!snapshot) return;
+  const auto& step = snapshot->lastStep;
   m_place->setText(step.id.isNone()
                        ? QString()
                        : tr("iteration %1   t = %2 s")

@@ -25,7 +25,11 @@ class TransportBar : public QWidget {
   void step(int count);
   void toggleView();
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
+  void showPlace();
   QToolButton* addButton(const QString& text, const QString& name);
   void onFrame(const bridge::Frame& frame);
 

@@ -76,7 +76,7 @@ QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @faint; }
 QToolButton[role="transport"] { background: @field; border-color: @border; color: @text; padding: 3px 8px; }
 QToolButton[role="transport"]:checked { background: @accent; color: @onaccent; border-color: @accent; }
-QToolButton[role="perspective"] { padding: 3px 14px; font-weight: 600; border: none; border-radius: 5px; }
+QToolButton[role="perspective"] { padding: 1px 14px; min-height: 20px; font-weight: 600; border: none; border-radius: 5px; }
 QToolButton[role="perspective"]:checked { background: @accent; color: @onaccent; }
 QToolButton[role="perspective"]:focus { border: 1px solid @text; }
 QFrame[role="segment"] { background: @field; border: 1px solid @border; border-radius: 7px; }

@@ -50,7 +50,6 @@ void MessageText::applyPalette() {
   m_document->setColors(colors);
   QPalette p = colors.qtPalette();
   p.setColor(QPalette::Base, Qt::transparent);
-  p.setColor(QPalette::Window, Qt::transparent);
   setPalette(p);
 }
 
@@ -96,7 +95,7 @@ void MessageText::paintEvent(QPaintEvent* event) {
   {
     QPainter painter(viewport());
     painter.setRenderHint(QPainter::Antialiasing);
-    const auto& colors = style::paletteOf(palette());
+    const auto& colors = style::paletteOf(QApplication::palette());
     painter.setFont(style::textFont(11));
     for (const CodeCard& card : cardsIn(QRectF(event->rect()))) {
       painter.setPen(colors.color(Role::Border));

@@ -15,7 +15,7 @@ namespace ui::views {
 namespace {
 
 constexpr int kMessageGap = 14;
-constexpr int kSideMargin = 42;
+constexpr int kSideMargin = 30;
 constexpr int kNarrowSideMargin = 12;
 constexpr int kTopMargin = 24, kBottomMargin = 20;
 constexpr int kAtEndSlack = 24;  // px
@@ -26,6 +26,8 @@ TranscriptView::TranscriptView(QWidget* parent) : QScrollArea(parent), m_column(
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setWidget(m_column);
+  viewport()->setAutoFillBackground(false);
+  m_column->setAutoFillBackground(false);
   setAccessibleName(tr("Conversation"));
   setFocusPolicy(Qt::StrongFocus);
   verticalScrollBar()->setSingleStep(24);
@@ -193,9 +195,7 @@ void TranscriptView::resizeEvent(QResizeEvent* event) {
   layOut();
 }
 
-void TranscriptView::changeEvent(QEvent* event) {
-  QScrollArea::changeEvent(event);
-  if (event->type() != QEvent::PaletteChange) return;
+void TranscriptView::refreshColors() {
   for (MessageView* view : m_views) view->refreshColors();
   layOut();
 }

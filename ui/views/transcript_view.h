@@ -29,6 +29,8 @@ class TranscriptView : public QScrollArea {
 
   bool isFollowing() const { return m_isFollowing; }
   void jumpToEnd();
+  // After the theme changed: colours live inside the documents.
+  void refreshColors();
   // Time the last appendText took with its layout, in ms.
   double lastFlushMs() const { return m_lastFlushMs; }
 
@@ -40,7 +42,6 @@ class TranscriptView : public QScrollArea {
  protected:
   void resizeEvent(QResizeEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
   MessageView* makeView(const models::MessageRecord& message);
