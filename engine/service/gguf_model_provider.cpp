@@ -1,0 +1,179 @@
+#include "engine/service/gguf_model_provider.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/exec/model_executor.h"
+#include "engine/model/gguf_weight_source.h"
+#include "engine/model/memory_estimate.h"
+#include "engine/service/chat_renderer.h"
+#include "kernels/cpu/cpu_topology.h"
+
+namespace engine::service {
+
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Rows that the backend computes at once: enough to be fast, few enough for its scratch to be
+// small.
+constexpr int kMinRows = 512, kMaxRows = 2048;
+constexpr std::int64_t kAssumedFreeBytes = std::int64_t{4} << 30;  // where the system does not tell
+
+KvDType dtypeOf(kernels::KvType type) {
+  switch (type) {
+    case kernels::KvType::F32:
+      return KvDType::F32;
+    case kernels::KvType::F16:
+      return KvDType::F16;
+    case kernels::KvType::BF16:
+      return KvDType::BF16;
+    case kernels::KvType::Fp8E4M3:
+      return KvDType::Fp8;
+    case kernels::KvType::Int8:
+      return KvDType::Int8;
+    case kernels::KvType::Int4:
+      return KvDType::Int4;
+  }
+  return KvDType::Default;
+}
+
+Result<std::int64_t> chooseContext(std::int64_t asked, std::int64_t trained) {
+  if (asked == 0) return trained;
+  if (asked <= trained) return asked;
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("max-context is {}; this model was trained for {}", asked, trained)};
+}
+
+Result<void> checkStopped(const std::atomic<bool>* cancel) {
+  if (cancel == nullptr || !cancel->load(std::memory_order_relaxed)) return {};
+  return Error{ErrorCode::Cancelled, "loading was stopped"};
+}
+
+std::int64_t freeBytesNow() {
+  return model::freeMemoryBytes().value_or(kAssumedFreeBytes);
+}
+
+int rowsFor(const SchedulerLimits& limits) {
+  return std::clamp(limits.maxBatchedTokens, kMinRows, kMaxRows);
+}
+
+class GgufOpenedModel final : public OpenedModel {
+ public:
+  // Everything that the file and the configuration say, checked.
+  struct Facts {
+    std::shared_ptr<const model::WeightSource> source;
+    model::ModelConfig config;
+    std::shared_ptr<const text::Tokenizer> tokenizer;
+    ChatRenderer chat;
+    exec::BackendChoice backend;
+    kernels::KvType kvType = kernels::KvType::BF16;
+    std::int64_t maxContext = 0;
+    SteadyTime startedAt;
+  };
+
+  explicit GgufOpenedModel(Facts facts) : m_facts(std::move(facts)) {}
+
+  Result<LoadedModel> load(const EngineConfig& config, const LoadObserver& observer) override {
+    exec::ModelExecutorOptions options = TRY(optionsFor(config, observer));
+    auto executor = exec::ModelExecutor::create(m_facts.source, m_facts.config, options);
+    if (!executor) {
+      TRY_VOID(checkStopped(observer.cancel));
+      return executor.error();
+    }
+    LoadedModel loaded;
+    loaded.executor = std::move(executor).value();
+    loaded.tokenizer = m_facts.tokenizer;
+    loaded.renderChat = m_facts.chat.render;
+    loaded.info = describe(*loaded.executor);
+    return loaded;
+  }
+
+ private:
+  Result<exec::ModelExecutorOptions> optionsFor(const EngineConfig& config,
+                                                const LoadObserver& observer) const {
+    kernels::KvLayout layout = model::kvLayoutOf(m_facts.config.decoder, config.load);
+    layout.type = m_facts.kvType;
+    exec::ModelExecutorOptions options;
+    options.backend = m_facts.backend;
+    options.kvType = m_facts.kvType;
+    options.blockSize = config.load.blockSize;
+    options.numBlocks = TRY(model::resolveKvBlocks(
+        config.load, static_cast<std::int64_t>(layout.bytesPerBlock()), freeBytesNow()));
+    options.maxBatchedTokens = rowsFor(config.limits);
+    options.threads = config.load.threads > 0 ? config.load.threads
+                                              : kernels::cpu::readCpuTopology().usefulThreads();
+    options.cancel = observer.cancel;
+    options.progress = [&observer](double fraction) { observer.progress("packing", fraction); };
+    return options;
+  }
+
+  std::shared_ptr<const ModelInfo> describe(const exec::Executor& executor) const {
+    const model::ModelConfig& config = m_facts.config;
+    const kernels::BackendInfo backend = executor.info();
+    auto info = std::make_shared<ModelInfo>();
+    info->path = m_facts.source->path();
+    info->name = config.name;
+    info->architecture = config.architecture;
+    info->quantisation = config.quantisation;
+    info->parameters = config.parameters;
+    info->fileBytes = m_facts.source->fileBytes();
+    info->trainedContext = config.trainedContext;
+    info->maxContext = m_facts.maxContext;
+    info->vocabSize = config.decoder.vocabSize;
+    info->numLayers = config.decoder.numLayers;
+    info->numHeads = config.decoder.numHeads;
+    info->numKvHeads = config.decoder.numKvHeads;
+    info->headDim = config.decoder.headDim;
+    info->hasChatTemplate = m_facts.chat.hasTemplate;
+    info->backend = backend.device;
+    info->isa = backend.isa;
+    info->isaNote = backend.note;
+    info->threads = backend.threads;
+    info->kvDtype = dtypeOf(m_facts.kvType);
+    info->weightBytes = static_cast<std::int64_t>(backend.weightBytes);
+    info->kvBytes = static_cast<std::int64_t>(backend.kvBytes);
+    info->scratchBytes = static_cast<std::int64_t>(backend.scratchBytes);
+    info->kvBytesPerToken = static_cast<std::int64_t>(executor.layout().bytesPerToken());
+    const std::chrono::duration<double, std::milli> took =
+        std::chrono::steady_clock::now() - m_facts.startedAt;
+    info->loadMs = took.count();
+    return info;
+  }
+
+  Facts m_facts;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig& config,
+                                                             const LoadObserver& observer) {
+  GgufOpenedModel::Facts facts;
+  facts.startedAt = std::chrono::steady_clock::now();
+  observer.progress("reading", 0.0);
+  facts.backend = TRY(exec::chooseBackend(config.load.isa, std::getenv("TESSERA_ISA"),
+                                          kernels::cpu::supportedIsas()));
+  facts.kvType = TRY(exec::chooseKvType(config.load.kvDtype, facts.backend));
+  facts.source = TRY(model::GgufWeightSource::open(config.load.modelPath));
+  facts.config = TRY(facts.source->config());
+  facts.maxContext = TRY(chooseContext(config.load.maxContext, facts.config.trainedContext));
+  TRY_VOID(checkStopped(observer.cancel));
+  text::Vocabulary vocabulary = TRY(facts.source->vocabulary());
+  observer.progress("reading", 0.5);
+  facts.chat = makeChatRenderer(vocabulary);
+  facts.tokenizer = TRY(text::createTokenizer(std::move(vocabulary)));
+  observer.progress("reading", 1.0);
+  TRY_VOID(checkStopped(observer.cancel));
+  return std::unique_ptr<OpenedModel>(std::make_unique<GgufOpenedModel>(std::move(facts)));
+}
+
+Result<MemoryEstimate> GgufModelProvider::estimate(const LoadConfig& config) {
+  const auto source = TRY(model::GgufWeightSource::open(config.modelPath));
+  return model::estimateMemory(*source, config, freeBytesNow());
+}
+
+}  // namespace engine::service
