@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/cpu_topology.h"
+
 namespace engine::exec {
 
 namespace {
@@ -49,7 +51,8 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
   request.layout = {options.kvType,         config.decoder.numLayers, config.decoder.numKvHeads,
                     config.decoder.headDim, options.blockSize,        options.numBlocks};
   request.maxBatchedTokens = options.maxBatchedTokens;
-  request.threads = options.threads;
+  request.threads =
+      options.threads > 0 ? options.threads : kernels::cpu::readCpuTopology().usefulThreads();
   request.progress = options.progress;
   request.cancel = options.cancel;
   const auto& isa = options.backend.cpuIsa;

@@ -20,7 +20,7 @@ struct ModelExecutorOptions {
   int blockSize = 16;
   std::int64_t numBlocks = 0;
   int maxBatchedTokens = 512;  // rows the backend computes at once; larger steps are cut
-  int threads = 1;
+  int threads = 1;             // 0 = as many as are worth starting (physical cores, quota)
   std::function<void(double)> progress;       // 0..1, from the calling thread; may be empty
   const std::atomic<bool>* cancel = nullptr;  // may be null
 };

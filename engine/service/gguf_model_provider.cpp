@@ -11,7 +11,6 @@
 #include "engine/model/gguf_weight_source.h"
 #include "engine/model/memory_estimate.h"
 #include "engine/service/chat_renderer.h"
-#include "kernels/cpu/cpu_topology.h"
 
 namespace engine::service {
 
@@ -105,8 +104,7 @@ class GgufOpenedModel final : public OpenedModel {
     options.numBlocks = TRY(model::resolveKvBlocks(
         config.load, static_cast<std::int64_t>(layout.bytesPerBlock()), freeBytesNow()));
     options.maxBatchedTokens = rowsFor(config.limits);
-    options.threads = config.load.threads > 0 ? config.load.threads
-                                              : kernels::cpu::readCpuTopology().usefulThreads();
+    options.threads = config.load.threads;
     options.cancel = observer.cancel;
     options.progress = [&observer](double fraction) { observer.progress("packing", fraction); };
     return options;
