@@ -122,6 +122,7 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
   child->progress.preemptions = 0;
   child->reason = parent.reason;
   child->lastStep = parent.lastStep;
+  child->turn = parent.turn;
   m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
   m_running.push_back(child.get());
   m_sequences.emplace(childId, std::move(child));
@@ -193,6 +194,7 @@ void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult
   CHECK(numSampled <= (row.samples ? 1 + row.numDrafts : 0));
   CHECK(numSampled > 0 || !row.samples || result.finish != FinishReason::None);
   sequence.lastStep = m_plan.id.value;
+  sequence.turn = ++m_turns;
   sequence.drafts.clear();
   if (result.finish == FinishReason::Failed) return;  // what it wrote is not to be trusted
   // Of the drafts only the accepted ones stand; the newest token is sampled, not computed yet.

@@ -145,7 +145,7 @@ class Scheduler {
   std::unordered_map<RequestId, std::unique_ptr<Sequence>> m_sequences;
   RequestQueue m_waiting;
   std::vector<Sequence*> m_running;  // in admission order
-  std::uint64_t m_arrivals = 0, m_admissions = 0;
+  std::uint64_t m_arrivals = 0, m_admissions = 0, m_turns = 0;
   SchedulerCounters m_counters;
 
   // of the open plan

@@ -46,7 +46,7 @@ void Scheduler::beginPlan() {
     isLeftOut = isLeftOut || sequence->lastStep < m_counters.steps;
   }
   // Who had no token in the last step goes first, so that a small budget goes round.
-  if (isLeftOut) std::ranges::stable_sort(m_order, {}, &Sequence::lastStep);
+  if (isLeftOut) std::ranges::stable_sort(m_order, {}, &Sequence::turn);
   countDemand();
 }
 

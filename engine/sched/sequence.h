@@ -64,6 +64,7 @@ struct Sequence {
   kv::PrefixMiss prefixMiss = kv::PrefixMiss::NeverSeen;
   std::int64_t prefixMissPosition = 0;
   std::uint64_t lastStep = 0;  // last committed step that had a row of it
+  std::uint64_t turn = 0;      // counts committed rows of all requests: who has the least goes first
 
   // Scratch of the plan being made.
   int planRow = -1;

@@ -16,7 +16,8 @@ namespace {
 double microsecondsOf(auto&& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 std::vector<TokenId> makeTokens(std::int64_t count, TokenId salt) {
@@ -81,9 +82,9 @@ void SchedulerSpeed::decodingStepsCostThisMuch() {
   }
   QVERIFY(times.size() > 100);
   std::ranges::sort(times);
-  qInfo("%s", fmt::format("plan + commit: median {:.1f} us, P95 {:.1f} us, over {} steps; {} events",
-                          times[times.size() / 2], times[times.size() * 95 / 100], times.size(),
-                          numEvents)
+  qInfo("%s", fmt::format(
+                  "plan + commit: median {:.1f} us, P95 {:.1f} us, over {} steps; {} events",
+                  times[times.size() / 2], times[times.size() * 95 / 100], times.size(), numEvents)
                   .c_str());
 }
 
