@@ -7,10 +7,23 @@
 
 namespace kernels::cpu {
 
-Matmul::Matmul(Isa isa)
-    : m_isa(isa),
-      m_quantize(isa == Isa::Avx512Vnni ? quantizeAvx512Vnni : quantizeAvx2),
-      m_multiply(isa == Isa::Avx512Vnni ? multiplyAvx512Vnni : multiplyAvx2) {}
+// One instruction set's code, and what it wants of its caller.
+struct Matmul::Functions {
+  QuantizeFunction* quantize;
+  MultiplyFunction* multiplyQuantized;
+  MultiplyFunction* multiplyFloats;
+  std::ptrdiff_t rowBlockBytes;  // activations that stay in L2 while the tiles pass by
+};
+
+const Matmul::Functions& Matmul::functionsOf(Isa isa) {
+  static constexpr Functions kAvx2 = {quantizeAvx2, multiplyQuantizedAvx2, multiplyFloatsAvx2,
+                                      192 << 10};
+  static constexpr Functions kAvx512Vnni = {quantizeAvx512Vnni, multiplyQuantizedAvx512Vnni,
+                                            multiplyFloatsAvx512Vnni, 768 << 10};
+  return isa == Isa::Avx512Vnni ? kAvx512Vnni : kAvx2;
+}
+
+Matmul::Matmul(Isa isa) : m_isa(isa), m_functions(&functionsOf(isa)) {}
 
 void Matmul::quantizeRow(const float* in, QuantizedRows& rows, int row) const {
   quantizeGroups(in, rows, row, 0, rows.numGroups());
@@ -18,9 +31,9 @@ void Matmul::quantizeRow(const float* in, QuantizedRows& rows, int row) const {
 
 void Matmul::quantizeGroups(
     const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const {
-  m_quantize(in, count, rows.row(row) + firstGroup);
+  m_functions->quantize(in, count, rows.row(row) + firstGroup);
   if (rows.hasFloats()) {
-    std::memcpy(rows.floats(row) + static_cast<std::ptrdiff_t>(firstGroup) * kGroupSize, in,
+    std::memcpy(rows.floats(row) + std::ptrdiff_t{firstGroup} * kGroupSize, in,
                 static_cast<std::size_t>(count) * kGroupSize * sizeof(float));
   }
 }
@@ -44,11 +57,29 @@ void Matmul::multiplyTiles(const PackedMatrix& matrix,
     job.numGroups = matrix.numGroups();
     job.numRows = range.rowEnd - range.rowBegin;
     job.groups = rows.row(range.rowBegin);
+    job.rowStride = rows.rowStride();
     job.floats = rows.hasFloats() ? rows.floats(range.rowBegin) : nullptr;
     job.out = out + (matrix.firstColumnOfTile(tile) - matrix.firstColumnOfTile(range.tileBegin));
     job.ldOut = ldOut;
-    m_multiply(job);
+    multiplyByRowBlocks(job);
     tile = end;
+  }
+}
+
+void Matmul::multiplyByRowBlocks(const TileJob& job) const {
+  constexpr std::ptrdiff_t kMultiple =
+      12;  // of every kernel's register block, and few blocks at least
+  const std::ptrdiff_t rowBytes = job.rowStride * std::ptrdiff_t{sizeof(QuantizedGroup)};
+  const std::ptrdiff_t fitting = m_functions->rowBlockBytes / rowBytes / kMultiple * kMultiple;
+  const int blockRows = static_cast<int>(std::max(fitting, 2 * kMultiple));
+  const bool isFloat = isPlainFloat(job.layout);
+  for (int row = 0; row < job.numRows; row += blockRows) {
+    TileJob block = job;
+    block.numRows = std::min(blockRows, job.numRows - row);
+    block.groups += row * job.rowStride;
+    if (isFloat) block.floats += std::ptrdiff_t{row} * job.numGroups * kGroupSize;
+    block.out += row * job.ldOut;
+    (isFloat ? m_functions->multiplyFloats : m_functions->multiplyQuantized)(block);
   }
 }
 

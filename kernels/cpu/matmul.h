@@ -9,7 +9,6 @@
 
 namespace kernels::cpu {
 
-struct QuantizedGroup;
 struct TileJob;
 
 struct MatmulRange {
@@ -45,9 +44,13 @@ class Matmul {
                      std::ptrdiff_t ldOut) const;
 
  private:
+  struct Functions;
+  static const Functions& functionsOf(Isa isa);
+
+  void multiplyByRowBlocks(const TileJob& job) const;
+
   Isa m_isa;
-  void (*m_quantize)(const float* in, int count, QuantizedGroup* out);
-  void (*m_multiply)(const TileJob& job);
+  const Functions* m_functions;
 };
 
 }  // namespace kernels::cpu

@@ -16,9 +16,7 @@ namespace {
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 constexpr int kMaxRows = 4;
-constexpr int kMaxDirectRows = 4;          // up to here codes are unpacked for each register block
-constexpr int kPanelGroups = 16;           // groups unpacked at a time beyond that
-constexpr int kRowBlockBytes = 192 << 10;  // activations that are to stay in L2
+constexpr int kPieceGroups = 16;  // groups of a tile that meet all rows before the next ones do
 constexpr int kStepBytes = kTileColumns * 4;
 constexpr int kLanes = 8;  // columns of a vector
 
@@ -151,8 +149,8 @@ class PackedGroups {
 // Codes and scales of some groups, unpacked once for many rows.
 template <int NumHalves, bool HasMin>
 struct alignas(64) Panel {
-  static constexpr int kNumScales = kPanelGroups * NumHalves * kTileColumns;
-  std::byte codes[kPanelGroups * 8 * kStepBytes];
+  static constexpr int kNumScales = kPieceGroups * NumHalves * kTileColumns;
+  std::byte codes[kPieceGroups * 8 * kStepBytes];
   float scale[kNumScales];
   float min[HasMin ? kNumScales : 1];
 };
@@ -352,7 +350,7 @@ ALWAYS_INLINE void multiplyRows(const TileJob& job,
     Block<Rows, kVectors> block;
     block.firstVector = vector;
     for (int i = 0; i < Rows; ++i) {
-      block.rows[i] = job.groups + std::ptrdiff_t{firstRow + i} * job.numGroups + firstGroup;
+      block.rows[i] = job.groups + (firstRow + i) * job.rowStride + firstGroup;
     }
     if (firstGroup > 0) {
       loadSums(out, block);
@@ -361,17 +359,6 @@ ALWAYS_INLINE void multiplyRows(const TileJob& job,
     }
     block.template addGroups<Z>(groups, numGroups);
     storeSums(out, block);
-  }
-}
-
-template <CodeLayout C, ScaleLayout S>
-void multiplyDirect(const TileJob& job) {
-  for (int t = 0; t < job.numTiles; ++t) {
-    const PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
-    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
-      multiplyRows<startOf(C, S), decltype(rows)::value>(job, groups, t, firstRow, 0,
-                                                         job.numGroups);
-    });
   }
 }
 
@@ -403,71 +390,50 @@ ALWAYS_INLINE void unpackPanel(Groups& groups, int numGroups, PanelType& panel) 
   }
 }
 
+// Many rows: a piece of the tile small enough for L1 meets all of them before the next piece does.
 template <CodeLayout C, ScaleLayout S>
-void multiplyTileByPanels(const TileJob& job, int t) {
+void multiplyTileByPieces(const TileJob& job, int t) {
+  // bytes need no unpacking
+  constexpr bool kUsesPanel = C != CodeLayout::Byte;
   Panel<halvesOf(S), hasMin(S)> panel;
   PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
-  for (int g = 0; g < job.numGroups; g += kPanelGroups) {
-    const int count = job.numGroups - g < kPanelGroups ? job.numGroups - g : kPanelGroups;
-    unpackPanel(groups, count, panel);
+  for (int g = 0; g < job.numGroups; g += kPieceGroups) {
+    const int count = job.numGroups - g < kPieceGroups ? job.numGroups - g : kPieceGroups;
+    PackedGroups<C, S> rest = groups;
+    if constexpr (kUsesPanel) {
+      unpackPanel(rest, count, panel);
+    } else {
+      for (int i = 0; i < count; ++i) rest.next();
+    }
     forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
-      multiplyRows<startOf(C, S), decltype(rows)::value>(job, PanelGroups<C, S>(panel), t, firstRow,
-                                                         g, count);
+      constexpr int kRows = decltype(rows)::value;
+      if constexpr (kUsesPanel) {
+        multiplyRows<startOf(C, S), kRows>(job, PanelGroups<C, S>(panel), t, firstRow, g, count);
+      } else {
+        multiplyRows<startOf(C, S), kRows>(job, groups, t, firstRow, g, count);
+      }
     });
+    groups = rest;
   }
 }
 
 template <CodeLayout C, ScaleLayout S>
 void multiplyQuantized(const TileJob& job) {
-  if (job.numRows <= kMaxDirectRows) return multiplyDirect<C, S>(job);
-  for (int t = 0; t < job.numTiles; ++t) multiplyTileByPanels<C, S>(job, t);
-}
-
-template <CodeLayout C>
-ALWAYS_INLINE __m256 loadFloats(const std::byte* p) {
-  if constexpr (C == CodeLayout::F16) return loadHalves(p);
-  if constexpr (C == CodeLayout::BF16) {
-    const __m128i bits = _mm_load_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
-  }
-  return _mm256_load_ps(reinterpret_cast<const float*>(p));
-}
-
-template <CodeLayout C, int Rows>
-ALWAYS_INLINE void multiplyFloatRows(const TileJob& job, int tile, int firstRow) {
-  constexpr int kSize = C == CodeLayout::F32 ? 4 : 2;
-  constexpr int kVectors = vectorsFor(Rows);
-  const std::ptrdiff_t numInputs = std::ptrdiff_t{job.numGroups} * kGroupSize;
-  const float* first = job.floats + firstRow * numInputs;
-  const std::byte* weights = job.tiles + static_cast<std::size_t>(tile) * job.tileBytes;
-  for (int vector = 0; vector < kTileColumns / kLanes; vector += kVectors) {
-    Block<Rows, kVectors> block;
-    block.firstVector = vector;
-    clearSums(block);
-    for (std::ptrdiff_t k = 0; k < numInputs; ++k) {
-      for (int j = 0; j < kVectors; ++j) {
-        const std::ptrdiff_t at = k * kTileColumns + (vector + j) * kLanes;
-        const __m256 w = loadFloats<C>(weights + at * kSize);
-        for (int i = 0; i < Rows; ++i) {
-          const __m256 x = _mm256_set1_ps(first[i * numInputs + k]);
-          block.y[i][j] = _mm256_fmadd_ps(x, w, block.y[i][j]);
-        }
-      }
-    }
-    storeSums(outputOf(job, tile, firstRow), block);
-  }
-}
-
-template <CodeLayout C>
-void multiplyFloats(const TileJob& job) {
   for (int t = 0; t < job.numTiles; ++t) {
-    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
-      multiplyFloatRows<C, decltype(rows)::value>(job, t, firstRow);
+    if (job.numRows > kMaxRows) {
+      multiplyTileByPieces<C, S>(job, t);
+      continue;
+    }
+    const PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
+    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int) {
+      multiplyRows<startOf(C, S), decltype(rows)::value>(job, groups, t, 0, 0, job.numGroups);
     });
   }
 }
 
-void multiplyBlock(const TileJob& job) {
+}  // namespace
+
+void multiplyQuantizedAvx2(const TileJob& job) {
   using C = CodeLayout;
   using S = ScaleLayout;
   switch (job.layout.codes) {
@@ -488,28 +454,8 @@ void multiplyBlock(const TileJob& job) {
     case C::Byte:
       return multiplyQuantized<C::Byte, S::Half>(job);
     case C::F16:
-      return multiplyFloats<C::F16>(job);
     case C::BF16:
-      return multiplyFloats<C::BF16>(job);
-    case C::F32:
-      return multiplyFloats<C::F32>(job);
-  }
-}
-
-}  // namespace
-
-// Row blocks small enough that their activations stay in L2 while the tiles pass by.
-void multiplyAvx2(const TileJob& job) {
-  const int rowBytes = job.numGroups * static_cast<int>(sizeof(QuantizedGroup));
-  const int fitting = kRowBlockBytes / rowBytes / kMaxRows * kMaxRows;
-  const int blockRows = fitting < 4 * kMaxRows ? 4 * kMaxRows : fitting;
-  for (int row = 0; row < job.numRows; row += blockRows) {
-    TileJob block = job;
-    block.numRows = job.numRows - row < blockRows ? job.numRows - row : blockRows;
-    block.groups += std::ptrdiff_t{row} * job.numGroups;
-    if (block.floats != nullptr) block.floats += std::ptrdiff_t{row} * job.numGroups * kGroupSize;
-    block.out += row * job.ldOut;
-    multiplyBlock(block);
+    case C::F32: return;  // matmul_floats_avx2.cpp
   }
 }
 

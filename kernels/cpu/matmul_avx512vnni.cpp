@@ -14,11 +14,11 @@ namespace {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-constexpr int kMaxRows = 6;        // rows of one register block: 12 integer and 12 float sums
-constexpr int kMaxDirectRows = 8;  // up to here codes are unpacked anew for each register block
-constexpr int kPanelGroups = 16;   // groups unpacked at a time beyond that: 16 KiB of codes
-constexpr int kRowBlockBytes = 768 << 10;  // activations that are to stay in L2
+constexpr int kMaxRows = 6;         // rows of one register block: 12 integer and 12 float sums
+constexpr int kMaxDirectRows = 12;  // up to here codes are unpacked anew for each register block
+constexpr int kPieceGroups = 16;    // groups of a tile that meet all rows before the next ones do
 constexpr int kStepBytes = kTileColumns * 4;
+constexpr int kPrefetchBytes = 4096;  // how far ahead of a register block packed bytes are fetched
 
 struct Scales {
   __m512 scale[2], min[2];  // 16 columns each
@@ -136,6 +136,13 @@ class PackedGroups {
     return out;
   }
 
+  // Ahead into the same or the next tile; beyond the last one it does no harm.
+  ALWAYS_INLINE void prefetch() const {
+    for (int line = 0; line < groupBytesOf(C, S); line += 64) {
+      _mm_prefetch(m_cursor.codes + kPrefetchBytes + line, _MM_HINT_T0);
+    }
+  }
+
   ALWAYS_INLINE void next() { m_cursor.next(); }
 
  private:
@@ -145,21 +152,22 @@ class PackedGroups {
 // Codes and scales of some groups, unpacked once for many rows.
 template <int NumHalves, bool HasMin>
 struct alignas(64) Panel {
-  static constexpr int kNumScales = kPanelGroups * NumHalves * kTileColumns;
-  std::byte codes[kPanelGroups * 8 * kStepBytes];
+  static constexpr int kNumScales = kPieceGroups * NumHalves * kTileColumns;
+  std::byte codes[kPieceGroups * 8 * kStepBytes];
   float scale[kNumScales];
   float min[HasMin ? kNumScales : 1];
 };
 
-template <int NumHalves, bool HasMin>
+template <CodeLayout C, ScaleLayout S>
 class PanelGroups {
  public:
   using Reader = CodeReader<CodeLayout::Byte>;
-  static constexpr int kNumHalves = NumHalves;
-  static constexpr bool kHasMin = HasMin;
+  static constexpr int kNumHalves = halvesOf(S);
+  static constexpr bool kHasMin = hasMin(S);
 
-  explicit ALWAYS_INLINE PanelGroups(const Panel<NumHalves, HasMin>& panel)
-      : m_codes(panel.codes), m_scale(panel.scale), m_min(panel.min) {}
+  // upcoming: packed bytes of the next panel, fetched while this one is used; null = not now.
+  ALWAYS_INLINE PanelGroups(const Panel<kNumHalves, kHasMin>& panel, const std::byte* upcoming)
+      : m_codes(panel.codes), m_scale(panel.scale), m_min(panel.min), m_upcoming(upcoming) {}
 
   ALWAYS_INLINE const std::byte* codes() const { return m_codes; }
 
@@ -167,21 +175,30 @@ class PanelGroups {
     Scales out;
     for (int j = 0; j < 2; ++j) {
       out.scale[j] = _mm512_load_ps(m_scale + h * kTileColumns + 16 * j);
-      if constexpr (HasMin) out.min[j] = _mm512_load_ps(m_min + h * kTileColumns + 16 * j);
+      if constexpr (kHasMin) out.min[j] = _mm512_load_ps(m_min + h * kTileColumns + 16 * j);
     }
     return out;
   }
 
+  ALWAYS_INLINE void prefetch() {
+    if (m_upcoming == nullptr) return;
+    for (int line = 0; line < groupBytesOf(C, S); line += 64) {
+      _mm_prefetch(m_upcoming + line, _MM_HINT_T1);
+    }
+    m_upcoming += groupBytesOf(C, S);
+  }
+
   ALWAYS_INLINE void next() {
     m_codes += 8 * kStepBytes;
-    m_scale += NumHalves * kTileColumns;
-    if constexpr (HasMin) m_min += NumHalves * kTileColumns;
+    m_scale += kNumHalves * kTileColumns;
+    if constexpr (kHasMin) m_min += kNumHalves * kTileColumns;
   }
 
  private:
   const std::byte* m_codes;
   const float* m_scale;
   const float* m_min;
+  const std::byte* m_upcoming;
 };
 
 template <Start Z>
@@ -284,6 +301,7 @@ ALWAYS_INLINE void addGroups(Groups groups,
   const QuantizedGroup* rows[Rows];
   for (int i = 0; i < Rows; ++i) rows[i] = first + i * rowStride;
   for (int g = 0; g < numGroups; ++g) {
+    groups.prefetch();
     if constexpr (Groups::kNumHalves == 1) {
       // steps s and s+4 next to each other: they share their packed bytes
       addHalf<Z, Rows>(groups, rows, 0, y, std::integer_sequence<int, 0, 4, 1, 5, 2, 6, 3, 7>{});
@@ -293,22 +311,6 @@ ALWAYS_INLINE void addGroups(Groups groups,
     }
     groups.next();
     for (int i = 0; i < Rows; ++i) ++rows[i];
-  }
-}
-
-template <CodeLayout C, ScaleLayout S>
-void multiplyDirect(const TileJob& job) {
-  for (int t = 0; t < job.numTiles; ++t) {
-    const std::byte* tile = job.tiles + static_cast<std::size_t>(t) * job.tileBytes;
-    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
-      constexpr int kRows = decltype(rows)::value;
-      Sums<kRows> y;
-      for (int i = 0; i < kRows; ++i) y[i][0] = y[i][1] = _mm512_setzero_ps();
-      addGroups<startOf(C, S), kRows>(PackedGroups<C, S>(tile), job.numGroups,
-                                      job.groups + std::ptrdiff_t{firstRow} * job.numGroups,
-                                      job.numGroups, y);
-      storeSums<kRows>(outputOf(job, t, firstRow), y);
-    });
   }
 }
 
@@ -342,74 +344,72 @@ ALWAYS_INLINE void unpackPanel(Groups& groups, int numGroups, PanelType& panel) 
   }
 }
 
+// Groups [firstGroup, firstGroup + numGroups) of Rows rows and one tile, added to what `out` has
+// from the groups before.
+template <Start Z, int Rows, typename Groups>
+ALWAYS_INLINE void multiplyRows(const TileJob& job,
+                                const Groups& groups,
+                                int tile,
+                                int firstRow,
+                                int firstGroup,
+                                int numGroups) {
+  const Output out = outputOf(job, tile, firstRow);
+  Sums<Rows> y;
+  if (firstGroup > 0) {
+    loadSums<Rows>(out, y);
+  } else {
+    for (int i = 0; i < Rows; ++i) y[i][0] = y[i][1] = _mm512_setzero_ps();
+  }
+  addGroups<Z, Rows>(groups, numGroups, job.groups + firstRow * job.rowStride + firstGroup,
+                     job.rowStride, y);
+  storeSums<Rows>(out, y);
+}
+
+// Many rows: a piece of the tile small enough for L1 meets all of them before the next piece does.
 template <CodeLayout C, ScaleLayout S>
-void multiplyTileByPanels(const TileJob& job, int t) {
-  constexpr int kNumHalves = halvesOf(S);
-  constexpr bool kHasMin = hasMin(S);
-  Panel<kNumHalves, kHasMin> panel;
+void multiplyTileByPieces(const TileJob& job, int t) {
+  // bytes need no unpacking, and for few rows it does not pay
+  const bool usesPanel = C != CodeLayout::Byte && job.numRows > kMaxDirectRows;
+  Panel<halvesOf(S), hasMin(S)> panel;
   PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
-  for (int g = 0; g < job.numGroups; g += kPanelGroups) {
-    const int count = job.numGroups - g < kPanelGroups ? job.numGroups - g : kPanelGroups;
-    unpackPanel(groups, count, panel);
+  for (int g = 0; g < job.numGroups; g += kPieceGroups) {
+    const int count = job.numGroups - g < kPieceGroups ? job.numGroups - g : kPieceGroups;
+    PackedGroups<C, S> rest = groups;
+    if (usesPanel) {
+      unpackPanel(rest, count, panel);
+    } else {
+      for (int i = 0; i < count; ++i) rest.next();
+    }
     forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
       constexpr int kRows = decltype(rows)::value;
-      const Output out = outputOf(job, t, firstRow);
-      Sums<kRows> y;
-      if (g > 0) {
-        loadSums<kRows>(out, y);
+      if (usesPanel) {
+        const PanelGroups<C, S> unpacked(panel, firstRow == 0 ? rest.codes() : nullptr);
+        multiplyRows<startOf(C, S), kRows>(job, unpacked, t, firstRow, g, count);
       } else {
-        for (int i = 0; i < kRows; ++i) y[i][0] = y[i][1] = _mm512_setzero_ps();
+        multiplyRows<startOf(C, S), kRows>(job, groups, t, firstRow, g, count);
       }
-      addGroups<startOf(C, S), kRows>(PanelGroups<kNumHalves, kHasMin>(panel), count,
-                                      job.groups + std::ptrdiff_t{firstRow} * job.numGroups + g,
-                                      job.numGroups, y);
-      storeSums<kRows>(out, y);
     });
+    groups = rest;
   }
 }
 
 template <CodeLayout C, ScaleLayout S>
 void multiplyQuantized(const TileJob& job) {
-  if (job.numRows <= kMaxDirectRows) return multiplyDirect<C, S>(job);
-  for (int t = 0; t < job.numTiles; ++t) multiplyTileByPanels<C, S>(job, t);
-}
-
-template <CodeLayout C>
-ALWAYS_INLINE __m512 loadFloats(const std::byte* p) {
-  if constexpr (C == CodeLayout::F16) return loadHalves(p);
-  if constexpr (C == CodeLayout::BF16) {
-    const __m256i bits = _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
-  }
-  return _mm512_load_ps(reinterpret_cast<const float*>(p));
-}
-
-template <CodeLayout C>
-void multiplyFloats(const TileJob& job) {
-  constexpr int kSize = C == CodeLayout::F32 ? 4 : 2;
-  const std::ptrdiff_t numInputs = std::ptrdiff_t{job.numGroups} * kGroupSize;
   for (int t = 0; t < job.numTiles; ++t) {
-    const std::byte* tile = job.tiles + static_cast<std::size_t>(t) * job.tileBytes;
-    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int firstRow) {
-      constexpr int kRows = decltype(rows)::value;
-      const float* first = job.floats + firstRow * numInputs;
-      Sums<kRows> y;
-      for (int i = 0; i < kRows; ++i) y[i][0] = y[i][1] = _mm512_setzero_ps();
-      for (std::ptrdiff_t k = 0; k < numInputs; ++k) {
-        const std::byte* weights = tile + k * kTileColumns * kSize;
-        const __m512 w0 = loadFloats<C>(weights), w1 = loadFloats<C>(weights + 16 * kSize);
-        for (int i = 0; i < kRows; ++i) {
-          const __m512 x = _mm512_set1_ps(first[i * numInputs + k]);
-          y[i][0] = _mm512_fmadd_ps(x, w0, y[i][0]);
-          y[i][1] = _mm512_fmadd_ps(x, w1, y[i][1]);
-        }
-      }
-      storeSums<kRows>(outputOf(job, t, firstRow), y);
+    if (job.numRows > kMaxRows) {
+      multiplyTileByPieces<C, S>(job, t);
+      continue;
+    }
+    const PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
+    forRowBlocks<kMaxRows>(job.numRows, [&](auto rows, int) {
+      multiplyRows<startOf(C, S), decltype(rows)::value>(job, groups, t, 0, 0, job.numGroups);
     });
   }
 }
 
-void multiplyBlock(const TileJob& job) {
+}  // namespace
+
+void multiplyQuantizedAvx512Vnni(const TileJob& job) {
   using C = CodeLayout;
   using S = ScaleLayout;
   switch (job.layout.codes) {
@@ -430,28 +430,8 @@ void multiplyBlock(const TileJob& job) {
     case C::Byte:
       return multiplyQuantized<C::Byte, S::Half>(job);
     case C::F16:
-      return multiplyFloats<C::F16>(job);
     case C::BF16:
-      return multiplyFloats<C::BF16>(job);
-    case C::F32:
-      return multiplyFloats<C::F32>(job);
-  }
-}
-
-}  // namespace
-
-// Row blocks small enough that their activations stay in L2 while the tiles pass by.
-void multiplyAvx512Vnni(const TileJob& job) {
-  const int rowBytes = job.numGroups * static_cast<int>(sizeof(QuantizedGroup));
-  const int fitting = kRowBlockBytes / rowBytes / kMaxRows * kMaxRows;
-  const int blockRows = fitting < 4 * kMaxRows ? 4 * kMaxRows : fitting;
-  for (int row = 0; row < job.numRows; row += blockRows) {
-    TileJob block = job;
-    block.numRows = job.numRows - row < blockRows ? job.numRows - row : blockRows;
-    block.groups += std::ptrdiff_t{row} * job.numGroups;
-    if (block.floats != nullptr) block.floats += std::ptrdiff_t{row} * job.numGroups * kGroupSize;
-    block.out += row * job.ldOut;
-    multiplyBlock(block);
+    case C::F32: return;  // matmul_floats_avx512vnni.cpp
   }
 }
 

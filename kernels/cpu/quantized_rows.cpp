@@ -6,10 +6,12 @@ namespace kernels::cpu {
 
 Status QuantizedRows::reserve(int maxRows, int maxCols, KeepFloats keepFloats) {
   const int maxGroups = (maxCols + kGroupSize - 1) / kGroupSize;
-  const auto numGroups = static_cast<std::size_t>(maxRows) * static_cast<std::size_t>(maxGroups);
-  const std::size_t groupBytes = numGroups * sizeof(QuantizedGroup);
+  const auto rows = static_cast<std::size_t>(maxRows);
+  const std::size_t groupBytes =
+      rows * static_cast<std::size_t>(strideOf(maxGroups)) * sizeof(QuantizedGroup);
   const bool keep = keepFloats == KeepFloats::Yes;
-  const std::size_t floatBytes = keep ? numGroups * kGroupSize * sizeof(float) : 0;
+  const std::size_t floatBytes =
+      keep ? rows * static_cast<std::size_t>(maxGroups) * kGroupSize * sizeof(float) : 0;
   if (!m_arena.reserve(groupBytes + floatBytes)) {
     return Status::failed(Outcome::OutOfMemory,
                           "no memory for " + std::to_string(maxRows) + " rows of " +

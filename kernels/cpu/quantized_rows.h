@@ -27,6 +27,8 @@ class QuantizedRows {
 
   int numGroups() const { return m_numGroups; }
 
+  int rowStride() const { return strideOf(m_numGroups); }  // groups from one row to the next
+
   bool hasFloats() const { return m_floats != nullptr; }
 
   std::size_t bytes() const { return m_arena.capacity(); }
@@ -35,12 +37,15 @@ class QuantizedRows {
 
   const QuantizedGroup* row(int row) const { return m_groups + offset(row); }
 
-  float* floats(int row) { return m_floats + offset(row) * kGroupSize; }
+  float* floats(int row) { return m_floats + std::ptrdiff_t{row} * cols(); }
 
-  const float* floats(int row) const { return m_floats + offset(row) * kGroupSize; }
+  const float* floats(int row) const { return m_floats + std::ptrdiff_t{row} * cols(); }
 
  private:
-  std::ptrdiff_t offset(int row) const { return static_cast<std::ptrdiff_t>(row) * m_numGroups; }
+  // An odd number of cache lines, so that rows do not all fall into the same cache sets.
+  static constexpr int strideOf(int numGroups) { return numGroups | 1; }
+
+  std::ptrdiff_t offset(int row) const { return std::ptrdiff_t{row} * rowStride(); }
 
   HugeArena m_arena;
   QuantizedGroup* m_groups = nullptr;

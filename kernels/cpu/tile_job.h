@@ -16,9 +16,10 @@ struct TileJob {
   int numTiles = 0, numColumns = 0;  // the last tile may be cut: numColumns in all
   int numGroups = 0;
   int numRows = 0;
-  const QuantizedGroup* groups = nullptr;  // [numRows, numGroups]
-  const float* floats = nullptr;           // [numRows, numGroups * 32]; plain-float layouts only
-  float* out = nullptr;                    // [numRows, ldOut]
+  const QuantizedGroup* groups = nullptr;  // [numRows, rowStride], numGroups of each row
+  std::ptrdiff_t rowStride = 0;
+  const float* floats = nullptr;  // [numRows, numGroups * 32]; plain-float layouts only
+  float* out = nullptr;           // [numRows, ldOut]
   std::ptrdiff_t ldOut = 0;
 };
 
@@ -27,6 +28,7 @@ using QuantizeFunction = void(const float* in, int count, QuantizedGroup* out);
 using MultiplyFunction = void(const TileJob& job);
 
 QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;
-MultiplyFunction multiplyAvx2, multiplyAvx512Vnni;
+MultiplyFunction multiplyQuantizedAvx2, multiplyQuantizedAvx512Vnni;
+MultiplyFunction multiplyFloatsAvx2, multiplyFloatsAvx512Vnni;
 
 }  // namespace kernels::cpu
