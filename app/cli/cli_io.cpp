@@ -64,18 +64,21 @@ Result<std::string> readTextArgument(CliIo& io, const std::string& argument) {
   return argument;
 }
 
-Result<std::string> readFileArgument(CliIo& io, const std::string& argument) {
-  if (argument == "-") return readStandardInput(io);
+Result<std::string> readFile(const std::string& path) {
   errno = 0;
-  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(argument.c_str(), "rb"));
-  if (!file) return cannotRead(argument);
+  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "rb"));
+  if (!file) return cannotRead(path);
   std::string bytes;
   char buffer[1 << 16];
   while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get())) {
     bytes.append(buffer, count);
   }
-  if (std::ferror(file.get())) return cannotRead(argument);
+  if (std::ferror(file.get())) return cannotRead(path);
   return bytes;
+}
+
+Result<std::string> readFileArgument(CliIo& io, const std::string& argument) {
+  return argument == "-" ? readStandardInput(io) : readFile(argument);
 }
 
 }  // namespace app::cli

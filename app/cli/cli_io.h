@@ -41,6 +41,8 @@ int writeText(CliIo& io, std::string_view text);
 
 // `argument` itself, or for "-" all of standard input byte for byte.
 engine::Result<std::string> readTextArgument(CliIo& io, const std::string& argument);
+// A file's bytes. NotFound, or InvalidArgument with the system's reason.
+engine::Result<std::string> readFile(const std::string& path);
 // A file's bytes, or for "-" those of standard input.
 engine::Result<std::string> readFileArgument(CliIo& io, const std::string& argument);
 

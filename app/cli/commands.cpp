@@ -6,6 +6,7 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {"tokenize", "Token ids of a text", setUpTokenize},
       {"detokenize", "Text of token ids", setUpDetokenize},
+      {"template", "A conversation as the model's chat template writes it", setUpTemplate},
       {"inspect", "What a model file holds and whether it runs here", setUpInspect},
   };
   return all;

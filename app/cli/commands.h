@@ -17,6 +17,7 @@ using CommandRun = std::function<int(CliIo&)>;
 CommandRun setUpTokenize(CLI::App& app);
 CommandRun setUpDetokenize(CLI::App& app);
 
+CommandRun setUpTemplate(CLI::App& app);
 CommandRun setUpInspect(CLI::App& app);
 
 struct Command {

@@ -1,5 +1,6 @@
-// Real vocabularies of three models against committed ids; skipped where $TESSERA_MODELS lacks
-// them. labels: golden
+// Real vocabularies of three models against committed ids; skipped where $TESSERA_MODELS has none.
+
+// labels: golden
 #include <QtTest/QtTest>
 
 #include <cstdlib>
