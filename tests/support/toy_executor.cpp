@@ -71,10 +71,12 @@ std::string ToyExecutor::execute(const StepPlan& plan,
 
 void ToyExecutor::spoil(const StepPlan& plan) {
   copyBlocks(plan);
-  for (const PlanRow& row : plan.rows) {
-    for (std::int64_t p = row.firstPosition; p < row.kvLength(); ++p) {
-      slot(row, p) = 0xDEADull + static_cast<std::uint64_t>(p);
-    }
+  for (const PlanRow& row : plan.rows) spoilRow(row);
+}
+
+void ToyExecutor::spoilRow(const PlanRow& row) {
+  for (std::int64_t p = row.firstPosition; p < row.kvLength(); ++p) {
+    slot(row, p) = 0xDEADull + static_cast<std::uint64_t>(p);
   }
 }
 

@@ -32,6 +32,9 @@ class ToyExecutor {
   // A step that dies on the way: copies done and garbage in every slot that it may write.
   void spoil(const engine::sched::StepPlan& plan);
 
+  // Garbage in every slot that the row may write.
+  void spoilRow(const engine::sched::PlanRow& row);
+
   // The token that follows these.
   engine::TokenId nextOf(std::span<const engine::TokenId> tokens) const;
 

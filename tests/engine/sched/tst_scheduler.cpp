@@ -42,6 +42,7 @@ class SchedulerTest : public QObject {
   void aPreemptedRequestGivesTheSameTokens();
   void thereIsNoLoopOfAdmissionAndPreemption();
   void theWorstPriorityIsPreempted();
+  void aPreemptedRowGivesItsBudgetBack();
   void aSecondPromptReusesTheFirst();
   void requestsThatMustComputeEverythingDoNotReadTheCache();
   void withoutThePrefixCacheNothingIsReused();
@@ -330,6 +331,33 @@ void SchedulerTest::theWorstPriorityIsPreempted() {
   QVERIFY(rig.submit(2, 8, 16));  // later, but better
   while (rig.plan.preempted.empty()) rig.step();
   QCOMPARE(rig.plan.preempted[0].request, RequestId(1));
+  rig.runToEnd();
+}
+
+void SchedulerTest::aPreemptedRowGivesItsBudgetBack() {
+  SchedulerLimits limits = limitsOf(4, 64);
+  limits.policy = PolicyKind::Priority;
+  SchedRig rig(9, 4, limits);
+  SequenceSpec worse = SchedRig::spec(1, countingTokens(5), 20);
+  worse.priority = 5;
+  QVERIFY(!rig.scheduler.submit(std::move(worse)));
+  rig.step();
+  for (std::uint64_t id = 2; id <= 3; ++id) QVERIFY(rig.submit(id, 6, 20));
+  // the step in which request 1, planned first, has to go for another
+  const auto preemptsNext = [&] {
+    const bool does = !rig.scheduler.plan(0).preempted.empty();
+    rig.scheduler.abandonStep(StepProgress::NotExecuted);
+    return does;
+  };
+  while (!preemptsNext()) rig.step();
+  limits.maxBatchedTokens = 2;
+  rig.scheduler.setLimits(limits);
+  rig.step();
+  QCOMPARE(rig.plan.preempted.size(), std::size_t{1});
+  QCOMPARE(rig.plan.preempted[0].request, RequestId(1));
+  QCOMPARE(rig.tokensOf(2), 1);
+  QCOMPARE(rig.tokensOf(3), 1);
+  rig.scheduler.setLimits(limitsOf(4, 64));
   rig.runToEnd();
 }
 

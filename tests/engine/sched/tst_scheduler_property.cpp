@@ -236,6 +236,7 @@ class Case {
       ++m_seen.failures;
       tokens.clear();
       result.finish = upTo(0, 1) == 0 ? FinishReason::Failed : FinishReason::Cancelled;
+      if (result.finish == FinishReason::Failed) m_toy.spoilRow(row);
       return;
     }
     const auto stop = std::ranges::find(tokens, TokenId{0});
