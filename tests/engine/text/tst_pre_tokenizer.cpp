@@ -22,6 +22,24 @@ QStringList wordsOf(const std::string& rule, const std::string& text) {
   return words;
 }
 
+// Later patterns cut the matches of earlier ones again: ASCII letters are among deepseek-llm's
+// marks, and so part from the letters beside them.
+template <typename AddRow>
+void addDeepseekRows(const AddRow& row) {
+  row("deepseek-llm", "x\n\ny", {"x", "\n", "\n", "y"});
+  row("deepseek-llm", "x\r\n y", {"x", "\r", "\n", " y"});
+  row("deepseek-llm", "a 123", {"a", " ", "1", "2", "3"});
+  row("deepseek-llm", "Hi, you!  ", {"Hi", ",", " you", "!", "  "});
+  row("deepseek-llm", "a  b", {"a", " ", " b"});
+  row("deepseek-llm", "caf\u00E9 \u03B1\u03B2", {"caf", "\u00E9", " \u03B1\u03B2"});
+  row("deepseek-llm", "\u4F60\u597D\uFF0C\u4E16\u754C", {"\u4F60\u597D", "\uFF0C", "\u4E16\u754C"});
+  row("deepseek-llm", "\uD55C\uAD6D 1", {"\uD55C\uAD6D", " ", "1"});
+  row("deepseek-coder", "f(x);\n\n", {"f", "(", "x", ");", "\n", "\n"});
+  row("deepseek-coder", "b = 23", {"b", " = ", "2", "3"});  // no punctuation: a symbol
+  row("deepseek-coder", "x_1 a-b", {"x", "_", "1", " a", "-", "b"});
+  row("deepseek-coder", "Stra\u00DFe \u65E5\u672C", {"Stra\u00DFe", " ", "\u65E5\u672C"});
+}
+
 }  // namespace
 
 class TestPreTokenizer : public QObject {
@@ -69,6 +87,18 @@ void TestPreTokenizer::eachRuleCutsItsOwnWay_data() {
   row("gpt-2", "\u00A0\u3000a", {"\u00A0", "\u3000", "a"});
   row("gpt-2", "!\u180E!", {"!\u180E!"});  // not white space since Unicode 6.3
   row("gpt-2", "caf\u00E9 \u65E5\u672C!", {"caf\u00E9", " \u65E5\u672C", "!"});
+  for (const char* rule : {"starcoder", "refact", "command-r"}) {
+    row(rule, "a 1234", {"a", " ", "1", "2", "3", "4"});
+    row(rule, "x\n\n  y's", {"x", "\n\n ", " y", "'s"});
+  }
+  row("mpt", "a 1234", {"a", " 1234"});
+  row("mpt", "x\n\ny", {"x", "\n", "\n", "y"});
+  row("falcon", "x\n\ny", {"x", "\n", "\n", "y"});
+  row("falcon", "a 12345", {"a", " ", "123", "45"});
+  row("falcon", "1234567", {"123", "456", "7"});
+  row("falcon", "it's (ok)!", {"it", "'", "s", " ", "(", "ok", ")!"});  // marks go first
+  row("falcon", "$5+5", {"$", "5", "+", "5"});
+  addDeepseekRows(row);
 }
 
 void TestPreTokenizer::eachRuleCutsItsOwnWay() {
@@ -117,6 +147,9 @@ void TestPreTokenizer::oneMegabyteIsQuick_data() {
       const std::string name(rule.name);
       QTest::addRow("%s of %s", name.c_str(), unit) << QString::fromStdString(name) << unit;
     }
+    const std::string name(rule.name);
+    QTest::addRow("%s of long gaps", name.c_str())
+        << QString::fromStdString(name) << QString(20000, ' ') + "1";
   }
 }
 
