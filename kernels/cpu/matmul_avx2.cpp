@@ -189,6 +189,11 @@ class PanelGroups {
   const float* m_min;
 };
 
+// GCC would turn a chain of integer adds into a tree, which takes more registers than there are.
+ALWAYS_INLINE void keepInOrder(__m256i& sum) {
+  __asm__("" : "+x"(sum));
+}
+
 // Signed codes carry no zero point: their sums begin with the bias alone.
 template <Start Z>
 ALWAYS_INLINE __m256i startValue(const QuantizedGroup& group, int h) {
@@ -216,8 +221,8 @@ struct Block {
   Sums y;
 
   // Position P in the order of steps; `part` holds 16-bit sums that are emptied into n in time.
-  template <int P, int S, bool IsLast, typename Groups>
-  ALWAYS_INLINE void addStep(const Groups& groups, IntSums& part, IntSums& n) const {
+  template <Start Z, int P, int S, bool IsLast, typename Groups>
+  ALWAYS_INLINE void addStep(const Groups& groups, int h, IntSums& part, IntSums& n) const {
     const __m256i ones = _mm256_set1_epi16(1);
     constexpr int kMaxSteps = Groups::kMaxSteps;
     for (int j = 0; j < Vectors; ++j) {
@@ -229,11 +234,17 @@ struct Block {
         if constexpr (kMaxSteps == 0) a = _mm256_sign_epi8(a, w);
         const __m256i product = _mm256_maddubs_epi16(magnitude, a);
         if constexpr (kMaxSteps == 0) {
-          n[i][j] = _mm256_add_epi32(n[i][j], _mm256_madd_epi16(product, ones));
+          const __m256i sums = _mm256_madd_epi16(product, ones);
+          n[i][j] = _mm256_add_epi32(P == 0 ? startValue<Z>(*rows[i], h) : n[i][j], sums);
+          keepInOrder(n[i][j]);
         } else {
           part[i][j] = P % kMaxSteps == 0 ? product : _mm256_add_epi16(part[i][j], product);
+          keepInOrder(part[i][j]);
           if constexpr ((P + 1) % kMaxSteps == 0 || IsLast) {
-            n[i][j] = _mm256_add_epi32(n[i][j], _mm256_madd_epi16(part[i][j], ones));
+            const __m256i sums = _mm256_madd_epi16(part[i][j], ones);
+            // the first time: only now need the start be in a register
+            const __m256i before = P < kMaxSteps ? startValue<Z>(*rows[i], h) : n[i][j];
+            n[i][j] = _mm256_add_epi32(before, sums);
           }
         }
       }
@@ -247,11 +258,8 @@ struct Block {
                              std::integer_sequence<int, Positions...>,
                              std::integer_sequence<int, Steps...>) {
     IntSums n, part;
-    for (int i = 0; i < Rows; ++i) {
-      for (int j = 0; j < Vectors; ++j) n[i][j] = startValue<Z>(*rows[i], h);
-    }
     constexpr int kNumSteps = sizeof...(Steps);
-    (addStep<Positions, Steps, Positions == kNumSteps - 1>(groups, part, n), ...);
+    (addStep<Z, Positions, Steps, Positions == kNumSteps - 1>(groups, h, part, n), ...);
     for (int j = 0; j < Vectors; ++j) {
       const Scales scales = groups.scales(h, firstVector + j);
       for (int i = 0; i < Rows; ++i) {
@@ -455,7 +463,8 @@ void multiplyQuantizedAvx2(const TileJob& job) {
       return multiplyQuantized<C::Byte, S::Half>(job);
     case C::F16:
     case C::BF16:
-    case C::F32: return;  // matmul_floats_avx2.cpp
+    case C::F32:
+      return;  // matmul_floats_avx2.cpp
   }
 }
 

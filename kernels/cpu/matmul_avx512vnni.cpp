@@ -14,9 +14,8 @@ namespace {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-constexpr int kMaxRows = 6;         // rows of one register block: 12 integer and 12 float sums
-constexpr int kMaxDirectRows = 12;  // up to here codes are unpacked anew for each register block
-constexpr int kPieceGroups = 16;    // groups of a tile that meet all rows before the next ones do
+constexpr int kMaxRows = 6;       // rows of one register block: 12 integer and 12 float sums
+constexpr int kPieceGroups = 16;  // groups of a tile that meet all rows before the next ones do
 constexpr int kStepBytes = kTileColumns * 4;
 constexpr int kPrefetchBytes = 4096;  // how far ahead of a register block packed bytes are fetched
 
@@ -368,7 +367,8 @@ ALWAYS_INLINE void multiplyRows(const TileJob& job,
 // Many rows: a piece of the tile small enough for L1 meets all of them before the next piece does.
 template <CodeLayout C, ScaleLayout S>
 void multiplyTileByPieces(const TileJob& job, int t) {
-  // bytes need no unpacking, and for few rows it does not pay
+  // bytes need no unpacking, and nibbles unpack so quickly that two register blocks may each do it
+  constexpr int kMaxDirectRows = C == CodeLayout::Nibble ? 2 * kMaxRows : kMaxRows;
   const bool usesPanel = C != CodeLayout::Byte && job.numRows > kMaxDirectRows;
   Panel<halvesOf(S), hasMin(S)> panel;
   PackedGroups<C, S> groups(job.tiles + static_cast<std::size_t>(t) * job.tileBytes);
@@ -431,7 +431,8 @@ void multiplyQuantizedAvx512Vnni(const TileJob& job) {
       return multiplyQuantized<C::Byte, S::Half>(job);
     case C::F16:
     case C::BF16:
-    case C::F32: return;  // matmul_floats_avx512vnni.cpp
+    case C::F32:
+      return;  // matmul_floats_avx512vnni.cpp
   }
 }
 
