@@ -213,6 +213,14 @@ void EngineStep::publishRow(std::size_t index) {
   channels.outbox.push(std::move(delta));
 }
 
+accounting::StepCost EngineStep::costOfPlan() const {
+  std::vector<accounting::RowCost> rows;
+  for (const sched::PlanRow& row : m_plan.rows) {
+    rows.push_back({row.numTokens, row.kvLength(), row.samples ? 1 + row.numDrafts : 0});
+  }
+  return accounting::stepCost(m_session.model().shape, rows);
+}
+
 void EngineStep::publishIteration() {
   const kv::BlockPool& pool = m_session.cache().pool();
   IterationRecord record{};
@@ -229,6 +237,9 @@ void EngineStep::publishIteration() {
   record.waiting = static_cast<std::uint32_t>(m_plan.waiting);
   record.freeBlocks = static_cast<std::uint32_t>(pool.numFree());
   record.cachedBlocks = static_cast<std::uint32_t>(pool.numCached());
+  const accounting::StepCost cost = costOfPlan();
+  record.flops = cost.flops;
+  record.bytes = cost.bytes;
   record.budget = static_cast<std::uint32_t>(m_plan.budget);
   record.limit = m_plan.limit;
   m_session.channels().recorder.record(record);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/api/accounting.h"
 #include "engine/api/snapshot.h"
 #include "engine/sample/sampler.h"
 #include "engine/service/model_session.h"
@@ -65,6 +66,7 @@ class EngineStep {
   void publishEntries();
   void publishRow(std::size_t row);
   void publishIteration();
+  accounting::StepCost costOfPlan() const;
   void summarize();
 
   ModelSession& m_session;

@@ -89,6 +89,7 @@ class GgufOpenedModel final : public OpenedModel {
     loaded.tokenizer = m_facts.tokenizer;
     loaded.renderChat = m_facts.chat.render;
     loaded.info = describe(*loaded.executor);
+    loaded.shape = TRY(shapeOf(*loaded.executor));
     return loaded;
   }
 
@@ -108,6 +109,33 @@ class GgufOpenedModel final : public OpenedModel {
     options.cancel = observer.cancel;
     options.progress = [&observer](double fraction) { observer.progress("packing", fraction); };
     return options;
+  }
+
+  Result<accounting::ModelShape> shapeOf(const exec::Executor& executor) const {
+    const kernels::DecoderSpec& spec = m_facts.config.decoder;
+    const kernels::DecoderWeights weights = TRY(m_facts.source->weights(m_facts.config));
+    accounting::ModelShape shape;
+    shape.numLayers = spec.numLayers;
+    shape.hidden = spec.hidden;
+    shape.numHeads = spec.numHeads;
+    shape.numKvHeads = spec.numKvHeads;
+    shape.headDim = spec.headDim;
+    shape.ffn = spec.ffn;
+    shape.vocabSize = spec.vocabSize;
+    for (const kernels::LayerSpec& layer : spec.layers) shape.windows.push_back(layer.window);
+    for (const kernels::LayerWeights& layer : weights.layers) {
+      for (const kernels::WeightView* view :
+           {&layer.q, &layer.k, &layer.v, &layer.attnOut, &layer.gate, &layer.up, &layer.down}) {
+        shape.layerWeightBytes += static_cast<double>(view->bytes());
+      }
+    }
+    shape.outputWeightBytes = static_cast<double>(weights.output.bytes());
+    shape.embeddingRowBytes =
+        static_cast<double>(weights.embedding.bytes()) / static_cast<double>(spec.vocabSize);
+    const kernels::KvLayout& kv = executor.layout();
+    shape.kvBytesPerTokenLayer =
+        static_cast<double>(kv.valueBytesPerTokenLayer() + kv.scaleBytesPerTokenLayer());
+    return shape;
   }
 
   std::shared_ptr<const ModelInfo> describe(const exec::Executor& executor) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/api/accounting.h"
 #include "engine/api/engine_config.h"
 #include "engine/api/message.h"
 #include "engine/api/request.h"
@@ -24,6 +25,7 @@ struct LoadedModel {
   // The conversation through its own or the model's chat template. Unsupported when there is none.
   std::function<Result<text::OriginText>(const ChatPrompt&)> renderChat;
   std::unique_ptr<exec::Executor> executor;
+  accounting::ModelShape shape;  // what its steps cost
 };
 
 struct LoadObserver {

@@ -74,6 +74,10 @@ class FakeOpenedModel final : public OpenedModel {
     }
     model.executor = std::make_unique<FakeExecutor>(m_control, load.blockSize,
                                                     load.kvBlocks > 0 ? load.kvBlocks : 64);
+    model.shape.numLayers = model.shape.hidden = model.shape.numHeads = model.shape.numKvHeads =
+        model.shape.headDim = model.shape.ffn = 1;
+    model.shape.vocabSize = kFakeVocabSize;
+    model.shape.layerWeightBytes = 1000;
     return model;
   }
 

@@ -77,7 +77,9 @@ class TestEngineService : public QObject {
       slices += e.kind == TraceKind::Slice;
       iterations += e.kind == TraceKind::Iteration;
       blocks += e.kind == TraceKind::Block && e.block.op == BlockOp::Allocate;
-      if (e.kind == TraceKind::Iteration) QVERIFY(e.iteration.t1Ns >= e.iteration.t0Ns);
+      if (e.kind != TraceKind::Iteration) continue;
+      QVERIFY(e.iteration.t1Ns >= e.iteration.t0Ns);
+      QVERIFY(e.iteration.flops > 0 && e.iteration.bytes >= 1000);
     }
     QCOMPARE(tokens, 6);
     QCOMPARE(slices, 6);
