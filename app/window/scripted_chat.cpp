@@ -1,0 +1,165 @@
+#include "app/window/scripted_chat.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QEventLoop>
+#include <cstdio>
+
+#include "ui/panels/chat_list_panel.h"
+#include "ui/panels/chat_panel.h"
+#include "ui/panels/composer.h"
+#include "ui/style/format.h"
+
+namespace app::window {
+
+using ui::panels::Perspective;
+
+namespace {
+
+constexpr int kDeadlineMs = 300'000;
+constexpr int kDeltasBeforePictures = 40;
+constexpr int kMaxTokens = 220;
+
+void print(const QString& text) {
+  const QByteArray bytes = text.toUtf8();
+  std::fwrite(bytes.constData(), 1, std::size_t(bytes.size()), stdout);
+  std::fflush(stdout);
+}
+
+// Lets layouts settle and the window paint.
+void settle(int ms) {
+  QEventLoop loop;
+  QTimer::singleShot(ms, &loop, &QEventLoop::quit);
+  loop.exec();
+}
+
+}  // namespace
+
+ScriptedChat::ScriptedChat(ui::MainWindow& window,
+                           ui::style::Theme& theme,
+                           const WindowOptions& options,
+                           QObject* parent)
+    : QObject(parent), m_window(window), m_theme(theme), m_options(options) {
+  m_deadline.setSingleShot(true);
+  connect(&m_deadline, &QTimer::timeout, this, [this] { fail(tr("The scripted chat did not end within five minutes.")); });
+}
+
+void ScriptedChat::start() {
+  if (m_options.modelPath.isEmpty()) {
+    fail(tr("A scripted chat needs a model: tessera --script-chat MODEL."));
+    return;
+  }
+  m_deadline.start(kDeadlineMs);
+  m_window.resize(m_options.sizes.front());
+  m_window.show();
+  connect(&m_window.loader(), &ui::models::ModelLoader::loaded, this, &ScriptedChat::askBoth, Qt::QueuedConnection);
+  connect(&m_window.loader(), &ui::models::ModelLoader::failed, this, &ScriptedChat::fail);
+  auto& conversations = m_window.conversations();
+  connect(&conversations, &ui::models::Conversations::textArrived, this,
+          [this](qint64 chatId, qint64, const QString& delta) { onText(chatId, delta); });
+  connect(&conversations, &ui::models::Conversations::answerFinished, this, &ScriptedChat::onFinished,
+          Qt::QueuedConnection);
+  m_window.start(m_options.modelPath);
+}
+
+void ScriptedChat::ask(const QString& question) {
+  auto& panel = m_window.chatPanel();
+  ui::models::ChatSettings settings = m_window.conversations().chat(panel.chatId())->settings;
+  settings.sampling.seed = 42;
+  settings.sampling.maxTokens = kMaxTokens;
+  settings.isSeedFixed = true;
+  m_window.conversations().setSettings(panel.chatId(), settings);
+  panel.composer().setText(question);
+  panel.send();
+  if (!panel.composer().error().isEmpty()) fail(panel.composer().error());
+}
+
+void ScriptedChat::askBoth() {
+  m_firstChat = m_window.chatPanel().chatId();
+  ask(tr("Write a short story about a small boat that crosses a lake."));
+  m_window.chatList().newChat();
+  m_secondChat = m_window.chatPanel().chatId();
+  const QString question = tr("Why is the sky blue? Explain it in a few sentences, then show a tiny Python demo.");
+  print(QStringLiteral("> %1\n\n").arg(question));
+  ask(question);
+}
+
+void ScriptedChat::onText(qint64 chatId, const QString& delta) {
+  if (chatId == m_firstChat) {
+    m_firstAnswer += delta;
+    return;
+  }
+  print(delta);
+  if (++m_numDeltas >= kDeltasBeforePictures && !m_hasPictures) {
+    m_hasPictures = true;
+    QTimer::singleShot(0, this, &ScriptedChat::takePictures);
+  }
+}
+
+void ScriptedChat::onFinished(qint64 chatId, qint64 messageId) {
+  const auto* message = m_window.conversations().tree(chatId).find(messageId);
+  if (message && message->state == ui::models::MessageState::Failed) {
+    fail(message->note);
+    return;
+  }
+  ++m_numFinished;
+  if (chatId == m_secondChat && message) {
+    print(QStringLiteral("\n\n[%1 tokens, %2]\n").arg(message->stats.completionTokens)
+              .arg(ui::style::formatTokensPerSecond(message->stats.tokensPerSecond())));
+  }
+  finishIfDone();
+}
+
+void ScriptedChat::finishIfDone() {
+  if (m_numFinished < 2 || m_isOver) return;
+  if (!m_hasPictures) {
+    m_hasPictures = true;
+    takePictures();
+    return;
+  }
+  m_isOver = true;
+  print(QStringLiteral("\n> %1\n\n%2\n").arg(tr("(the other chat in the same batch)"), m_firstAnswer));
+  m_window.saveAll();
+  emit ended(0);
+}
+
+// Chat while the answers are being written; then the engine pauses so that Teach shows one iteration.
+void ScriptedChat::takePictures() {
+  if (!m_options.pictureFolder.isEmpty()) {
+    if (!QDir().mkpath(m_options.pictureFolder)) {
+      fail(tr("The folder %1 cannot be written.").arg(m_options.pictureFolder));
+      return;
+    }
+    takePicturesOf(Perspective::Chat, QStringLiteral("chat"));
+    m_window.engineBridge().send(engine::Pause{});
+    takePicturesOf(Perspective::Teach, QStringLiteral("teach"));
+    m_window.engineBridge().send(engine::Resume{});
+    m_window.setPerspective(Perspective::Chat);
+  }
+  finishIfDone();
+}
+
+void ScriptedChat::takePicturesOf(Perspective perspective, const QString& name) {
+  m_window.setPerspective(perspective);
+  for (const QSize& size : m_options.sizes) {
+    m_window.resize(size);
+    for (const auto& [mode, suffix] : {std::pair(ui::style::ThemeMode::Light, "light"),
+                                       std::pair(ui::style::ThemeMode::Dark, "dark")}) {
+      m_theme.setMode(mode);
+      settle(120);
+      const QString file = QStringLiteral("%1/%2-%3x%4-%5.png").arg(m_options.pictureFolder, name)
+                               .arg(size.width()).arg(size.height()).arg(QLatin1String(suffix));
+      if (!m_window.grab().save(file)) fail(tr("The picture %1 cannot be written.").arg(file));
+    }
+  }
+  m_theme.setMode(ui::style::ThemeMode::Light);
+}
+
+void ScriptedChat::fail(const QString& sentence) {
+  if (m_isOver) return;
+  m_isOver = true;
+  std::fprintf(stderr, "tessera: %s\n", sentence.toUtf8().constData());
+  emit ended(1);
+}
+
+}  // namespace app::window

@@ -1,0 +1,46 @@
+// Plays two conversations in the window by itself: prints the answers, takes pictures, ends.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+
+#include "app/window/window_options.h"
+#include "ui/main_window.h"
+
+namespace app::window {
+
+// Ui thread only. Goes through the same controls as a person.
+class ScriptedChat : public QObject {
+  Q_OBJECT
+
+ public:
+  // All must outlive this.
+  ScriptedChat(ui::MainWindow& window, ui::style::Theme& theme, const WindowOptions& options, QObject* parent);
+
+  void start();
+
+ signals:
+  // 0, or 1 after a sentence on standard error.
+  void ended(int exitCode);
+
+ private:
+  void askBoth();
+  void ask(const QString& question);
+  void onText(qint64 chatId, const QString& delta);
+  void onFinished(qint64 chatId, qint64 messageId);
+  void takePictures();
+  void takePicturesOf(ui::panels::Perspective perspective, const QString& name);
+  void finishIfDone();
+  void fail(const QString& sentence);
+
+  ui::MainWindow& m_window;
+  ui::style::Theme& m_theme;
+  WindowOptions m_options;
+  QTimer m_deadline;
+  qint64 m_firstChat = 0, m_secondChat = 0;
+  QString m_firstAnswer;
+  int m_numFinished = 0, m_numDeltas = 0;
+  bool m_hasPictures = false, m_isOver = false;
+};
+
+}  // namespace app::window
