@@ -1,7 +1,6 @@
 #include "ui/main_window.h"
 
 #include <QCloseEvent>
-#include <QElapsedTimer>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStyle>
@@ -81,7 +80,9 @@ void MainWindow::layOutWidgets() {
   frame->addWidget(m_chatPanel);
   m_middle = new QHBoxLayout;
   m_middle->setSpacing(0);
-  m_middle->addWidget(m_chatFrame, 1);
+  m_chatColumn = new QVBoxLayout;
+  m_chatColumn->addWidget(m_chatFrame);
+  m_middle->addLayout(m_chatColumn, 1);
   m_middle->addWidget(m_cardColumn);
   m_middle->addWidget(m_teach, 3);
   auto* right = new QVBoxLayout;
@@ -182,8 +183,9 @@ void MainWindow::arrange() {
   style()->unpolish(m_chatFrame);  // takes up the new role
   style()->polish(m_chatFrame);
   m_chatTitle->setVisible(isTeach);
-  m_middle->setContentsMargins(isTeach ? style::kPanelMargin : 0, 0, 0, 0);
-  m_chatFrame->setContentsMargins(0, 0, 0, 0);
+  const int edge = isTeach ? 10 : 0;  // lines up with the cards beside it
+  m_chatColumn->setContentsMargins(edge, edge, 0, edge);
+  showTitle();
   if (isTeach) {
     m_chatFrame->setFixedWidth(std::clamp(width() * kTeachChatShare / 100, kTeachChatMin, kTeachChatMax));
   } else {
@@ -195,7 +197,7 @@ void MainWindow::arrange() {
 void MainWindow::showTitle() {
   const auto* chat = m_conversations.chat(m_chatPanel->chatId());
   const QString title = chat ? chat->title : QString();
-  m_chatTitle->setText(m_chatTitle->fontMetrics().elidedText(title, Qt::ElideRight, kTeachChatMin - 30));
+  m_chatTitle->setText(m_chatTitle->fontMetrics().elidedText(title, Qt::ElideRight, std::max(kTeachChatMin, m_chatFrame->maximumWidth()) - 30));
 }
 
 void MainWindow::showFigures() {
@@ -262,10 +264,9 @@ void MainWindow::changeEvent(QEvent* event) {
 // Painting belongs to a frame's cost although it happens after it.
 bool MainWindow::event(QEvent* event) {
   if (event->type() != QEvent::UpdateRequest) return QMainWindow::event(event);
-  QElapsedTimer timer;
-  timer.start();
+  const double startMs = bridge::threadCpuMs();
   const bool handled = QMainWindow::event(event);
-  m_bridge.addPaintMs(static_cast<double>(timer.nsecsElapsed()) / 1e6);
+  m_bridge.addPaintMs(bridge::threadCpuMs() - startMs);
   return handled;
 }
 

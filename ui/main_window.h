@@ -13,6 +13,7 @@
 
 class QHBoxLayout;
 class QLabel;
+class QVBoxLayout;
 
 namespace ui::views {
 class EngineStrip;
@@ -101,6 +102,7 @@ class MainWindow : public QMainWindow {
   QFrame* m_chatFrame;
   QLabel* m_chatTitle;
   QHBoxLayout* m_middle;
+  QVBoxLayout* m_chatColumn;
   panels::AnswerCard* m_answerCard;
   panels::TeachPanel* m_teach;
   panels::Banner* m_banner;

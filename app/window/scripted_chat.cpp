@@ -17,7 +17,8 @@ using ui::panels::Perspective;
 namespace {
 
 constexpr int kDeadlineMs = 300'000;
-constexpr int kDeltasBeforePictures = 40;
+constexpr int kTokensBeforePictures = 48;
+constexpr int kKvBlocks = 192;  // a pool whose map shows single blocks
 constexpr int kMaxTokens = 220;
 
 void print(const QString& text) {
@@ -59,7 +60,11 @@ void ScriptedChat::start() {
           [this](qint64 chatId, qint64, const QString& delta) { onText(chatId, delta); });
   connect(&conversations, &ui::models::Conversations::answerFinished, this, &ScriptedChat::onFinished,
           Qt::QueuedConnection);
-  m_window.start(m_options.modelPath);
+  m_window.start({});
+  engine::EngineConfig config;
+  config.load.modelPath = m_options.modelPath.toStdString();
+  config.load.kvBlocks = kKvBlocks;
+  m_window.loader().load(config);
 }
 
 void ScriptedChat::ask(const QString& question) {
@@ -90,7 +95,8 @@ void ScriptedChat::onText(qint64 chatId, const QString& delta) {
     return;
   }
   print(delta);
-  if (++m_numDeltas >= kDeltasBeforePictures && !m_hasPictures) {
+  const auto* stream = m_window.conversations().stream(chatId);
+  if (stream && stream->stats.completionTokens >= kTokensBeforePictures && !m_hasPictures) {
     m_hasPictures = true;
     QTimer::singleShot(0, this, &ScriptedChat::takePictures);
   }
@@ -123,15 +129,15 @@ void ScriptedChat::finishIfDone() {
   emit ended(0);
 }
 
-// Chat while the answers are being written; then the engine pauses so that Teach shows one iteration.
+// The engine pauses, so that all pictures show the same iteration with both answers half written.
 void ScriptedChat::takePictures() {
   if (!m_options.pictureFolder.isEmpty()) {
     if (!QDir().mkpath(m_options.pictureFolder)) {
       fail(tr("The folder %1 cannot be written.").arg(m_options.pictureFolder));
       return;
     }
-    takePicturesOf(Perspective::Chat, QStringLiteral("chat"));
     m_window.engineBridge().send(engine::Pause{});
+    takePicturesOf(Perspective::Chat, QStringLiteral("chat"));
     takePicturesOf(Perspective::Teach, QStringLiteral("teach"));
     m_window.engineBridge().send(engine::Resume{});
     m_window.setPerspective(Perspective::Chat);

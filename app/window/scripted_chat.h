@@ -39,7 +39,7 @@ class ScriptedChat : public QObject {
   QTimer m_deadline;
   qint64 m_firstChat = 0, m_secondChat = 0;
   QString m_firstAnswer;
-  int m_numFinished = 0, m_numDeltas = 0;
+  int m_numFinished = 0;
   bool m_hasPictures = false, m_isOver = false;
 };
 

@@ -1,6 +1,7 @@
 #include "app/window/window_options.h"
 
 #include <CLI/CLI.hpp>
+#include <QStringList>
 #include <sstream>
 
 namespace app::window {

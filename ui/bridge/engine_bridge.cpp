@@ -9,7 +9,6 @@ namespace ui::bridge {
 namespace {
 
 constexpr int kHiddenIntervalMs = 500;
-constexpr double kNsPerMs = 1e6;
 
 }  // namespace
 
@@ -81,8 +80,7 @@ void EngineBridge::collect(Frame& frame) {
 void EngineBridge::pull() {
   if (m_isPulling) return;  // a slot that runs an event loop must not start a frame inside a frame
   m_isPulling = true;
-  QElapsedTimer timer;
-  timer.start();
+  const double startMs = threadCpuMs();
   Frame frame;
   const auto liveBefore = m_live;
   collect(frame);
@@ -93,7 +91,7 @@ void EngineBridge::pull() {
     ++m_framesThisSecond;
     answerQueries(frame);
     emit frameReady(frame);
-    m_cost.addFrame(static_cast<double>(timer.nsecsElapsed()) / kNsPerMs + std::exchange(m_paintMs, 0.0));
+    m_cost.addFrame(threadCpuMs() - startMs + std::exchange(m_paintMs, 0.0));
     updatePace();
   }
   m_isPulling = false;

@@ -1,7 +1,6 @@
 // The window's only way to the engine: one timer pulls, makes a Frame and hands it to all; commands go back.
 #pragma once
 
-#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 #include <cstdint>
@@ -48,7 +47,7 @@ class EngineBridge : public QObject {
   // With no window to be seen, only messages are worth a look, twice a second.
   void setWindowVisible(bool visible);
 
-  // Milliseconds of painting and other work that belongs to a frame but happens after frameReady.
+  // Processor milliseconds of painting and other work that belongs to a frame but happens after frameReady.
   void addPaintMs(double ms) { m_paintMs += ms; }
   const FrameCost& cost() const { return m_cost; }
   double framesPerSecond() const { return m_framesPerSecond; }

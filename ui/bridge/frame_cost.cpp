@@ -1,9 +1,17 @@
 #include "ui/bridge/frame_cost.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace ui::bridge {
+
+double threadCpuMs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
 
 void FrameCost::addFrame(double ms) {
   constexpr double kWeight = 0.1;  // about the last ten frames

@@ -3,6 +3,10 @@
 
 namespace ui::bridge {
 
+// Processor time of the calling thread so far, in ms: what the window takes from the engine, however
+// busy the machine is.
+double threadCpuMs();
+
 // Keeps refresh rate × mean frame cost within a share of one core. Pure arithmetic; Ui thread only.
 class FrameCost {
  public:

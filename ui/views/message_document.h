@@ -24,7 +24,7 @@ class MessageDocument : public QTextDocument {
 
  public:
   // Longer texts are shown plain and cut; the whole is still copied and sent.
-  static constexpr int kLongestRendered = 200'000;
+  static constexpr int kLongestRendered = 60'000;
 
   explicit MessageDocument(QObject* parent = nullptr);
 

@@ -67,6 +67,8 @@ int MessageText::heightFor(int width) {
 }
 
 int MessageText::idealWidth() const {
+  constexpr int kLongestShort = 2000;  // laying out a long text on one line costs more than it tells
+  if (m_document->characterCount() > kLongestShort) return QWIDGETSIZE_MAX / 2;
   const qreal before = m_document->textWidth();
   m_document->setTextWidth(-1);
   const int ideal = static_cast<int>(std::ceil(m_document->idealWidth()));
