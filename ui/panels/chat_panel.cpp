@@ -134,6 +134,12 @@ void ChatPanel::showStream() {
   const models::AnswerStream* stream = m_conversations.stream(m_chatId);
   m_composer->setAnswering(stream != nullptr);
   if (stream) m_transcript->setStream(stream->messageId, stream);
+  const auto& live = m_bridge.liveSnapshot();
+  if (stream && stream->stats.promptTokens >= 0 && live && live->model) {
+    // what the engine holds, without asking
+    m_conversationTokens = stream->stats.promptTokens + std::max<qint64>(0, stream->stats.completionTokens);
+    m_composer->gauge().setTokens(m_conversationTokens, 0, live->model->maxContext);
+  }
   emit figuresChanged();
 }
 

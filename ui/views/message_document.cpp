@@ -164,6 +164,12 @@ void MessageDocument::insertProse(const QString& markdown, bool isCut) {
   QString clean = markdown;
   clean.replace(QChar(0), QChar(0x2400));
   cursor.insertMarkdown(clean, kFeatures);
+  // a list begins in a block of its own and leaves the one it was inserted into empty
+  if (const QTextBlock first = findBlockByNumber(firstBlock);
+      first.length() == 1 && first.next().isValid() && first.next().textList()) {
+    QTextCursor empty(first);
+    empty.deleteChar();
+  }
   styleBlocks(firstBlock, isCut);
   continueList(firstBlock, markdown);
 }

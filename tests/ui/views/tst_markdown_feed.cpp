@@ -120,6 +120,7 @@ void MarkdownFeedTest::numberedListsGoOnOverPieces() {
   MessageDocument document;
   document.appendMessage("1. one\n2. two\n\n```\ncode\n```\n\n3. three\n");
   document.finishMessage();
+  QCOMPARE(document.toPlainText(), QString("one\ntwo\ncode\nthree"));
   QTextBlock last = document.lastBlock();
   while (last.isValid() && !last.textList()) last = last.previous();
   QVERIFY(last.isValid());
