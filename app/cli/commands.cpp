@@ -7,6 +7,9 @@ const std::vector<Command>& commands() {
       {"tokenize", "Token ids of a text", setUpTokenize},
       {"detokenize", "Text of token ids", setUpDetokenize},
       {"template", "A conversation as the model's chat template writes it", setUpTemplate},
+      {"score", "Log-probabilities of a text, in one pass", setUpScore},
+      {"perplexity", "Perplexity of a text, by llama.cpp's rule", setUpPerplexity},
+      {"divergence", "KL divergence from another model or from f32 KV", setUpDivergence},
       {"inspect", "What a model file holds and whether it runs here", setUpInspect},
   };
   return all;

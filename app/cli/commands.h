@@ -19,6 +19,9 @@ CommandRun setUpDetokenize(CLI::App& app);
 
 CommandRun setUpTemplate(CLI::App& app);
 CommandRun setUpInspect(CLI::App& app);
+CommandRun setUpScore(CLI::App& app);
+CommandRun setUpPerplexity(CLI::App& app);
+CommandRun setUpDivergence(CLI::App& app);
 
 struct Command {
   const char* name;

@@ -11,18 +11,23 @@
 
 namespace engine::service {
 
-Result<std::int64_t> scoreChunks(exec::Executor& executor,
-                                 std::span<const TokenId> tokens,
-                                 const ChunkRule& rule,
-                                 const std::atomic<bool>* cancel,
-                                 const ScoredPosition& sink) {
+Result<void> checkChunks(std::span<const TokenId> tokens, const ChunkRule& rule) {
   const auto numTokens = static_cast<std::int64_t>(tokens.size());
   if (numTokens < 2 * rule.context) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the text has {} tokens, a context of {} needs at least {}", numTokens,
                              rule.context, 2 * rule.context)};
   }
-  const std::int64_t chunks = numTokens / rule.context;
+  return {};
+}
+
+Result<std::int64_t> scoreChunks(exec::Executor& executor,
+                                 std::span<const TokenId> tokens,
+                                 const ChunkRule& rule,
+                                 const std::atomic<bool>* cancel,
+                                 const ScoredPosition& sink) {
+  TRY_VOID(checkChunks(tokens, rule));
+  const std::int64_t chunks = static_cast<std::int64_t>(tokens.size()) / rule.context;
   const auto vocabSize = static_cast<std::size_t>(executor.vocabSize());
   std::vector<TokenId> chunk;
   for (std::int64_t c = 0; c < chunks; ++c) {

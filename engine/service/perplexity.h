@@ -25,11 +25,14 @@ struct PerplexityResult {
   std::int64_t chunks = 0, positions = 0;
 };
 
+// InvalidArgument with both numbers when there are fewer than two chunks of tokens.
+Result<void> checkChunks(std::span<const TokenId> tokens, const ChunkRule& rule);
+
 // Called for each scored position: the logits after it and the token that really follows.
 using ScoredPosition = std::function<Result<void>(std::span<const float> logits, TokenId next)>;
 
 // Hands all scored positions of all whole chunks to `sink` and returns how many chunks there were; a
-// rest shorter than a chunk is not used. InvalidArgument with both numbers below two chunks of tokens.
+// rest shorter than a chunk is not used. Errors as checkChunks.
 Result<std::int64_t> scoreChunks(exec::Executor& executor,
                                  std::span<const TokenId> tokens,
                                  const ChunkRule& rule,
