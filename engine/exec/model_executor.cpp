@@ -82,7 +82,7 @@ int ModelExecutor::maxLogitRows() const {
 
 kernels::BackendInfo ModelExecutor::info() const {
   kernels::BackendInfo info = m_ops->info();
-  if (!m_note.empty()) info.note = m_note;
+  if (!m_note.empty()) info.note = info.note.empty() ? m_note : m_note + "; " + info.note;
   return info;
 }
 

@@ -76,6 +76,7 @@ BackendInfo CpuOps::info() const {
   BackendInfo info;
   info.device = "CPU";
   info.isa = isVnni512(m_isa) ? "avx512vnni" : "avx2";
+  info.note = m_weights.slowFormats();
   info.threads = m_pool.numThreads();
   info.weightBytes = m_weights.bytes();
   const KvLayout& layout = m_kv.layout();

@@ -340,7 +340,7 @@ ALWAYS_INLINE void clearSums(Block<Rows, Vectors>& block) {
 
 // One row takes all four vectors at once, so that its packed weights stream by; several rows take
 // two.
-consteval int vectorsFor(int numRows) {
+constexpr int vectorsFor(int numRows) {
   return numRows == 1 ? 4 : 2;
 }
 

@@ -68,12 +68,15 @@ Status PackedDecoder::pack(const BackendRequest& request, ThreadPool& pool) {
     return Status::failed(Outcome::OutOfMemory,
                           "no memory for " + std::to_string(total) + " bytes of packed weights");
   }
+  std::vector<DType> types;
   for (PackedMatrix* matrix : matrices()) {
+    for (const PackedMatrix::Part& part : matrix->parts()) types.push_back(part.type);
     status = matrix->pack(m_arena.allocate(matrix->packedBytes()), pool, request.cancel);
     if (!status.isOk()) return status;
     done += matrix->packedBytes();
     if (request.progress) request.progress(static_cast<double>(done) / static_cast<double>(total));
   }
+  m_slowFormats = slowFormatsNote(types);
   return Status::ok();
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "kernels/core/ops.h"
@@ -42,6 +43,9 @@ class PackedDecoder {
   // True when some matrix holds plain floats and wants f32 activations.
   bool needsFloats() const;
 
+  // Names the formats that are slow here; empty when none is.
+  const std::string& slowFormats() const { return m_slowFormats; }
+
  private:
   std::vector<PackedMatrix*> matrices();
   Status plan(const BackendRequest& request);
@@ -51,6 +55,7 @@ class PackedDecoder {
   PackedMatrix m_output;
   std::vector<float> m_outputNorm;
   WeightView m_embedding;
+  std::string m_slowFormats;
 };
 
 }  // namespace kernels::cpu

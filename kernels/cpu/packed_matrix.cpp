@@ -34,6 +34,7 @@ PackedMatrix::PackedMatrix(std::vector<WeightView> sources) : m_sources(std::mov
   m_numInputs = m_sources.empty() ? 0 : static_cast<int>(m_sources.front().cols);
   for (const WeightView& source : m_sources) {
     Part part;
+    part.type = source.type;
     part.layout = tileLayoutOf(source.type);
     part.firstTile = m_numTiles;
     part.firstColumn = m_numColumns;

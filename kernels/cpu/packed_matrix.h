@@ -21,6 +21,7 @@ class PackedMatrix {
   // One part's place. Column c of the part is output column firstColumn + c and lies in tile
   // firstTile + c / 32; the last tile of a part may hold fewer than 32 columns.
   struct Part {
+    DType type = DType::F32;  // in the file
     TileLayout layout;
     int firstTile = 0, numTiles = 0;
     int firstColumn = 0, numColumns = 0;

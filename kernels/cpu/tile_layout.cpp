@@ -1,5 +1,7 @@
 #include "kernels/cpu/tile_layout.h"
 
+#include <algorithm>
+
 namespace kernels::cpu {
 
 TileLayout tileLayoutOf(DType type) {
@@ -36,6 +38,33 @@ TileLayout tileLayoutOf(DType type) {
       return {CodeLayout::NibbleTable, ScaleLayout::Super};
   }
   return {};
+}
+
+const char* slowReason(DType type) {
+  switch (type) {
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16:
+      return "multiplied in float32 without int8 dot instructions";
+    case DType::Q2_K:
+      return "read in 5.1 instead of 2.6 bits a weight";
+    case DType::Q3_K:
+      return "read in 6.6 instead of 3.4 bits a weight";
+    default:
+      return nullptr;
+  }
+}
+
+std::string slowFormatsNote(std::span<const DType> types) {
+  std::string note;
+  for (int t = 0; t < kNumDTypes; ++t) {
+    const auto type = static_cast<DType>(t);
+    const char* reason = slowReason(type);
+    if (reason == nullptr || std::find(types.begin(), types.end(), type) == types.end()) continue;
+    note += std::string(note.empty() ? "slow weights: " : "; ") + dtypeInfo(type).name + " is " +
+            reason;
+  }
+  return note;
 }
 
 bool isPlainFloat(TileLayout layout) {

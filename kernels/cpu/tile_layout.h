@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "kernels/core/dtype.h"
 
@@ -33,6 +35,11 @@ struct TileLayout {
 };
 
 TileLayout tileLayoutOf(DType type);
+// What keeps weights of this format from the speed of the others, as a clause; null when nothing
+// does.
+const char* slowReason(DType type);
+// One sentence that names every slow format among `types`; empty when there is none.
+std::string slowFormatsNote(std::span<const DType> types);
 bool isPlainFloat(TileLayout layout);
 bool hasSuperBlocks(TileLayout layout);
 // Bytes of one group's codes; of what follows the codes; of a super-block's header. Multiples

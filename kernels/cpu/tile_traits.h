@@ -1,4 +1,4 @@
-// What the vector files share about tile layouts at compile time. consteval and always inlined: no
+// What the vector files share about tile layouts at compile time. static or always inlined: no
 // code of one instruction set can end up in another's program path.
 #pragma once
 
@@ -8,37 +8,37 @@
 
 namespace kernels::cpu {
 
-consteval bool hasMin(ScaleLayout s) {
+static constexpr bool hasMin(ScaleLayout s) {
   return s == ScaleLayout::HalfMin || s == ScaleLayout::SuperMin || s == ScaleLayout::Super16Min;
 }
 
-consteval int halvesOf(ScaleLayout s) {
+static constexpr int halvesOf(ScaleLayout s) {
   return s == ScaleLayout::Super16 || s == ScaleLayout::Super16Min ? 2 : 1;
 }
 
-consteval bool isSuper(ScaleLayout s) {
+static constexpr bool isSuper(ScaleLayout s) {
   return s == ScaleLayout::Super || s == ScaleLayout::SuperMin || halvesOf(s) == 2;
 }
 
-consteval int codeBytesOf(CodeLayout c) {
+static constexpr int codeBytesOf(CodeLayout c) {
   if (c == CodeLayout::Byte) return 1024;
   return c == CodeLayout::Five ? 640 : c == CodeLayout::Six ? 768 : 512;
 }
 
-consteval int headerBytesOf(ScaleLayout s) {
+static constexpr int headerBytesOf(ScaleLayout s) {
   const int scales = halvesOf(s) * kGroupsPerSuper * kTileColumns;
   return hasMin(s) ? 128 + 2 * scales : 64 + scales;
 }
 
 // From a group's codes to the next group's (header aside).
-consteval int groupBytesOf(CodeLayout c, ScaleLayout s) {
+static constexpr int groupBytesOf(CodeLayout c, ScaleLayout s) {
   return codeBytesOf(c) + (isSuper(s) ? 0 : hasMin(s) ? 128 : 64);
 }
 
 // The field of QuantizedGroup that the integer sums begin with.
 enum class Start { Bias, Zero8, Zero16, Zero128, Zero32 };
 
-consteval Start startOf(CodeLayout c, ScaleLayout s) {
+static constexpr Start startOf(CodeLayout c, ScaleLayout s) {
   if (hasMin(s)) return Start::Bias;
   if (c == CodeLayout::Nibble) return Start::Zero8;
   if (c == CodeLayout::Five) return Start::Zero16;
