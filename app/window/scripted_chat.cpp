@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QEventLoop>
 #include <cstdio>
+#include <vector>
 
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
@@ -19,7 +20,26 @@ namespace {
 constexpr int kDeadlineMs = 300'000;
 constexpr int kTokensBeforePictures = 48;
 constexpr int kKvBlocks = 192;  // a pool whose map shows single blocks
-constexpr int kMaxTokens = 220;
+constexpr int kShownTokens = 220;  // of the answer that the terminal shows
+
+// Chats that share the batch with the one shown: a story, a prompt of several chunks, and short ones
+// that end early and leave cached blocks behind.
+struct OtherChat {
+  QString question;
+  int maxTokens;
+};
+
+std::vector<OtherChat> otherChats() {
+  QString list = ScriptedChat::tr("Which of these tiles is red?");
+  for (int tile = 1; tile <= 110; ++tile) {
+    list += ScriptedChat::tr(" Tile %1 is %2.").arg(tile).arg(tile == 77 ? ScriptedChat::tr("red") : ScriptedChat::tr("blue"));
+  }
+  return {{ScriptedChat::tr("Name three rivers."), 12},
+          {ScriptedChat::tr("Write a short story about a small boat that crosses a lake."), 220},
+          {ScriptedChat::tr("Give me a recipe for lentil soup."), 200},
+          {list, 120},
+          {ScriptedChat::tr("What is a block table?"), 160}};
+}
 
 void print(const QString& text) {
   const QByteArray bytes = text.toUtf8();
@@ -53,7 +73,7 @@ void ScriptedChat::start() {
   m_deadline.start(kDeadlineMs);
   m_window.resize(m_options.sizes.front());
   m_window.show();
-  connect(&m_window.loader(), &ui::models::ModelLoader::loaded, this, &ScriptedChat::askBoth, Qt::QueuedConnection);
+  connect(&m_window.loader(), &ui::models::ModelLoader::loaded, this, &ScriptedChat::askAll, Qt::QueuedConnection);
   connect(&m_window.loader(), &ui::models::ModelLoader::failed, this, &ScriptedChat::fail);
   auto& conversations = m_window.conversations();
   connect(&conversations, &ui::models::Conversations::textArrived, this,
@@ -67,11 +87,11 @@ void ScriptedChat::start() {
   m_window.loader().load(config);
 }
 
-void ScriptedChat::ask(const QString& question) {
+void ScriptedChat::ask(const QString& question, int maxTokens) {
   auto& panel = m_window.chatPanel();
   ui::models::ChatSettings settings = m_window.conversations().chat(panel.chatId())->settings;
   settings.sampling.seed = 42;
-  settings.sampling.maxTokens = kMaxTokens;
+  settings.sampling.maxTokens = maxTokens;
   settings.isSeedFixed = true;
   m_window.conversations().setSettings(panel.chatId(), settings);
   panel.composer().setText(question);
@@ -79,21 +99,21 @@ void ScriptedChat::ask(const QString& question) {
   if (!panel.composer().error().isEmpty()) fail(panel.composer().error());
 }
 
-void ScriptedChat::askBoth() {
-  m_firstChat = m_window.chatPanel().chatId();
-  ask(tr("Write a short story about a small boat that crosses a lake."));
-  m_window.chatList().newChat();
-  m_secondChat = m_window.chatPanel().chatId();
+void ScriptedChat::askAll() {
+  for (const OtherChat& other : otherChats()) {
+    ask(other.question, other.maxTokens);
+    ++m_numAsked;
+    m_window.chatList().newChat();
+  }
+  m_shownChat = m_window.chatPanel().chatId();
   const QString question = tr("Why is the sky blue? Explain it in a few sentences, then show a tiny Python demo.");
   print(QStringLiteral("> %1\n\n").arg(question));
-  ask(question);
+  ask(question, kShownTokens);
+  ++m_numAsked;
 }
 
 void ScriptedChat::onText(qint64 chatId, const QString& delta) {
-  if (chatId == m_firstChat) {
-    m_firstAnswer += delta;
-    return;
-  }
+  if (chatId != m_shownChat) return;
   print(delta);
   const auto* stream = m_window.conversations().stream(chatId);
   if (stream && stream->stats.completionTokens >= kTokensBeforePictures && !m_hasPictures) {
@@ -109,7 +129,7 @@ void ScriptedChat::onFinished(qint64 chatId, qint64 messageId) {
     return;
   }
   ++m_numFinished;
-  if (chatId == m_secondChat && message) {
+  if (chatId == m_shownChat && message) {
     print(QStringLiteral("\n\n[%1 tokens, %2]\n").arg(message->stats.completionTokens)
               .arg(ui::style::formatTokensPerSecond(message->stats.tokensPerSecond())));
   }
@@ -117,19 +137,19 @@ void ScriptedChat::onFinished(qint64 chatId, qint64 messageId) {
 }
 
 void ScriptedChat::finishIfDone() {
-  if (m_numFinished < 2 || m_isOver) return;
+  if (m_numFinished < m_numAsked || m_isOver) return;
   if (!m_hasPictures) {
     m_hasPictures = true;
     takePictures();
     return;
   }
   m_isOver = true;
-  print(QStringLiteral("\n> %1\n\n%2\n").arg(tr("(the other chat in the same batch)"), m_firstAnswer));
+  print(QLatin1Char('\n') + tr("(%n other chat(s) were answered in the same batch)", nullptr, m_numAsked - 1) + QLatin1Char('\n'));
   m_window.saveAll();
   emit ended(0);
 }
 
-// The engine pauses, so that all pictures show the same iteration with both answers half written.
+// The engine pauses, so that all pictures show the same iteration, answers half written.
 void ScriptedChat::takePictures() {
   if (!m_options.pictureFolder.isEmpty()) {
     if (!QDir().mkpath(m_options.pictureFolder)) {

@@ -1,4 +1,4 @@
-// Plays two conversations in the window by itself: prints the answers, takes pictures, ends.
+// Plays several conversations in the window by itself: prints one answer, takes pictures, ends.
 #pragma once
 
 #include <QObject>
@@ -24,8 +24,8 @@ class ScriptedChat : public QObject {
   void ended(int exitCode);
 
  private:
-  void askBoth();
-  void ask(const QString& question);
+  void askAll();
+  void ask(const QString& question, int maxTokens);
   void onText(qint64 chatId, const QString& delta);
   void onFinished(qint64 chatId, qint64 messageId);
   void takePictures();
@@ -37,9 +37,8 @@ class ScriptedChat : public QObject {
   ui::style::Theme& m_theme;
   WindowOptions m_options;
   QTimer m_deadline;
-  qint64 m_firstChat = 0, m_secondChat = 0;
-  QString m_firstAnswer;
-  int m_numFinished = 0;
+  qint64 m_shownChat = 0;
+  int m_numAsked = 0, m_numFinished = 0;
   bool m_hasPictures = false, m_isOver = false;
 };
 

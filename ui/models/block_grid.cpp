@@ -9,7 +9,7 @@ BlockGrid BlockGrid::fit(int count, QSizeF area) {
   BlockGrid grid;
   if (count <= 0 || area.width() < kMinCell || area.height() < kMinCell) return grid;
   grid.m_count = count;
-  // Whole pixels, so that cell edges are sharp; the search is at most 21 steps.
+  // Whole pixels, so that cell edges are sharp; the search is at most 47 steps.
   for (double cell = kMaxCell; cell >= kMinCell; cell -= 1.0) {
     const int columns = std::max(1, static_cast<int>(area.width() / cell));
     const int rows = (count + columns - 1) / columns;

@@ -10,7 +10,7 @@ namespace ui::models {
 // Cells in reading order, square, as large as fits. Coordinates in logical pixels.
 class BlockGrid {
  public:
-  static constexpr double kMaxCell = 22.0;
+  static constexpr double kMaxCell = 48.0;
   static constexpr double kMinCell = 2.0;
 
   BlockGrid() = default;

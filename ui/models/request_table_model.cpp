@@ -91,7 +91,7 @@ QVariant RequestTableModel::headerData(int section, Qt::Orientation orientation,
   switch (section) {
     case Label: return tr("request");
     case State: return tr("state");
-    case Tokens: return tr("prompt + output");
+    case Tokens: return tr("in + out");
     case Cached: return tr("cached");
     case Blocks: return tr("blocks");
     case Speed: return tr("speed");

@@ -32,7 +32,7 @@ void RequestsPanel::buildTable() {
   QHeaderView* header = m_table->horizontalHeader();
   header->setHighlightSections(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
-  constexpr int kWidths[] = {120, 78, 112, 64, 60, 84, 76};
+  constexpr int kWidths[] = {70, 84, 84, 56, 52, 78, 64};
   for (int column = 0; column < RequestTableModel::Why; ++column) header->resizeSection(column, kWidths[column]);
   header->setStretchLastSection(true);
 }

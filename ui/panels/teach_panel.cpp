@@ -34,13 +34,15 @@ void TeachPanel::buildLayout() {
   below->addWidget(m_why);
   below->setStretchFactor(0, 5);
   below->setStretchFactor(1, 3);
+  below->setSizes({620, 340});
   auto* column = new QSplitter(Qt::Vertical);
   column->addWidget(m_blockMap);
   column->addWidget(m_batch);
   column->addWidget(below);
   column->setStretchFactor(0, 5);
-  column->setStretchFactor(1, 2);
+  column->setStretchFactor(1, 3);
   column->setStretchFactor(2, 3);
+  column->setSizes({480, 220, 260});
   for (QSplitter* splitter : {below, column}) {
     splitter->setHandleWidth(10);
     splitter->setChildrenCollapsible(false);

@@ -70,6 +70,7 @@ QPushButton[role="primary"]:hover { background: @accenthover; }
 QPushButton[role="primary"]:disabled { background: @track; color: @faint; border-color: @track; }
 QPushButton[role="danger"] { background: @danger; color: @ondanger; border: 1px solid @danger; font-weight: 600; }
 QPushButton[role="chip"] { border-radius: 11px; padding: 2px 10px; font-size: 12px; min-height: 16px; }
+QPushButton[role="chip"]:checked { background: @accent; color: @onaccent; border-color: @accent; font-weight: 600; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 2px 6px; color: @muted; }
 QToolButton:hover { background: @fieldhover; color: @text; }
 QToolButton:focus { border-color: @accent; }

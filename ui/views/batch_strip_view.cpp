@@ -22,6 +22,7 @@ namespace {
 constexpr double kGlyphBand = 14.0;  // the row of limit glyphs under the columns
 constexpr double kTopMargin = 12.0;
 constexpr double kMinColumn = 2.0;
+constexpr double kMinBar = 3.0;  // a few decode rows stay visible beside a full prefill chunk
 constexpr double kMaxColumn = 24.0;
 
 }  // namespace
@@ -106,7 +107,7 @@ void BatchStripView::paintColumn(QPainter& painter,
   double y = place.bottom();
   const auto stack = [&](double tokens, Role role) {
     if (tokens <= 0) return;
-    const double height = std::max(1.0, tokens / top * place.height());
+    const double height = std::max(kMinBar, tokens / top * place.height());
     painter.fillRect(QRectF(place.left(), y - height, place.width(), height), palette.color(role));
     y -= height;
   };
