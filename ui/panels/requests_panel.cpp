@@ -34,6 +34,7 @@ void RequestsPanel::buildTable() {
   header->setSectionResizeMode(QHeaderView::Interactive);
   constexpr int kWidths[] = {70, 84, 84, 56, 52, 78, 64};
   for (int column = 0; column < RequestTableModel::Why; ++column) header->resizeSection(column, kWidths[column]);
+  header->resizeSection(RequestTableModel::Why, 60);  // the stretch makes it wider where there is room
   header->setStretchLastSection(true);
 }
 
