@@ -74,6 +74,16 @@ Result<double> ArchitectureKeys::positiveOr(std::string_view key, double absent)
   return *value;
 }
 
+Result<double> ArchitectureKeys::numberOr(std::string_view key, double absent) const {
+  const auto value = TRY(m_file.metadata().number(fullKey(key)));
+  if (!value) return absent;
+  if (!std::isfinite(*value) || std::fabs(*value) > kLargestNumber) {
+    return corrupt(fmt::format("{} is {}, must be a number of at most {}", safeText(fullKey(key)),
+                               *value, kLargestNumber));
+  }
+  return *value;
+}
+
 Result<std::string> ArchitectureKeys::textOr(std::string_view key, std::string_view absent) const {
   return TRY(m_file.metadata().text(fullKey(key))).value_or(std::string(absent));
 }

@@ -34,6 +34,8 @@ class ArchitectureKeys {
                                  std::int64_t absent) const;
   // Finite, above 0, at most 1e12.
   Result<double> positiveOr(std::string_view key, double absent) const;
+  // Finite, at most 1e12 in size.
+  Result<double> numberOr(std::string_view key, double absent) const;
   Result<std::string> textOr(std::string_view key, std::string_view absent) const;
   Result<bool> booleanOr(std::string_view key, bool absent) const;
 

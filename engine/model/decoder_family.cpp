@@ -9,16 +9,29 @@ namespace {
 using kernels::Activation;
 using kernels::RopePairing;
 
-constexpr std::array<DecoderFamily, 4> kFamilies = {{
-    // llama's q and k rows come permuted in GGUF, hence the interleaved pairs
-    {"llama", RopePairing::Interleaved, Activation::SiluGate, Presence::Optional, Presence::None,
-     Presence::None, WindowPattern::AllLayers, false, 10000.0f},
-    {"qwen2", RopePairing::Halves, Activation::SiluGate, Presence::Required, Presence::None,
-     Presence::None, WindowPattern::AllLayers, false, 10000.0f},
-    {"qwen3", RopePairing::Halves, Activation::SiluGate, Presence::Optional, Presence::Required,
-     Presence::None, WindowPattern::AllLayers, false, 10000.0f},
-    {"gemma3", RopePairing::Halves, Activation::GeluTanhGate, Presence::None, Presence::Required,
-     Presence::Required, WindowPattern::FiveLocalToOne, true, 1000000.0f},
+constexpr std::array<DecoderFamily, 6> kFamilies = {{
+    // llama's q and k rows come permuted in GGUF, hence the interleaved pairs; mistral is one
+    // with a window
+    {.name = "llama", .ropePairing = RopePairing::Interleaved, .qkvBias = Presence::Optional},
+    {.name = "qwen2", .qkvBias = Presence::Required},
+    {.name = "qwen3", .qkvBias = Presence::Optional, .qkNorm = Presence::Required},
+    {.name = "gemma2",
+     .activation = Activation::GeluTanhGate,
+     .postNorms = Presence::Required,
+     .windows = WindowPattern::OneLocalToOne,
+     .scalesEmbedding = true,
+     .attentionSoftCap = 50.0f,
+     .finalSoftCap = 30.0f,
+     .evenShareLayers = 46},  // 27B
+    {.name = "gemma3",
+     .activation = Activation::GeluTanhGate,
+     .qkNorm = Presence::Required,
+     .postNorms = Presence::Required,
+     .windows = WindowPattern::FiveLocalToOne,
+     .scalesEmbedding = true,
+     .ropeBase = 1000000.0f,
+     .evenShareLayers = 62},  // 27B
+    {.name = "phi3", .fusesProjections = true},
 }};
 
 }  // namespace

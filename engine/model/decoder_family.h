@@ -13,17 +13,23 @@ enum class Presence : std::uint8_t { None, Optional, Required };
 // Which layers look back over a limited window.
 enum class WindowPattern : std::uint8_t {
   AllLayers,       // where the file names a window
+  OneLocalToOne,   // every other layer sees everything
   FiveLocalToOne,  // every sixth layer sees everything; local layers have a rope of their own
 };
 
 struct DecoderFamily {
   const char* name;  // general.architecture
-  kernels::RopePairing ropePairing;
-  kernels::Activation activation;
-  Presence qkvBias, qkNorm, postNorms;
-  WindowPattern windows;
-  bool scalesEmbedding;  // by sqrt(hidden)
-  float defaultRopeBase;
+  kernels::RopePairing ropePairing = kernels::RopePairing::Halves;
+  kernels::Activation activation = kernels::Activation::SiluGate;
+  Presence qkvBias = Presence::None, qkNorm = Presence::None, postNorms = Presence::None;
+  WindowPattern windows = WindowPattern::AllLayers;
+  bool scalesEmbedding = false;  // by sqrt(hidden)
+  // q, k and v are row ranges of one matrix, so are gate and up.
+  bool fusesProjections = false;
+  float ropeBase = 10000.0f;                           // as the next ones, where the file
+  float attentionSoftCap = 0.0f, finalSoftCap = 0.0f;  // says nothing
+  // The size of this many layers scales attention by hidden / heads, not by its head size.
+  int evenShareLayers = 0;
 };
 
 // Null when we do not run `architecture`.

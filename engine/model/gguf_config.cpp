@@ -25,9 +25,8 @@ constexpr IntegerRange kFfn = {1, 1048576};
 constexpr IntegerRange kPositions = {1, std::numeric_limits<std::int32_t>::max()};
 constexpr std::int64_t kMaxVocab = std::int64_t{1} << 24;
 
-constexpr int kGlobalEvery = 6;      // gemma3: five local layers, then one that sees everything
-constexpr int kGemma27bLayers = 62;  // scales attention by its query_pre_attn_scalar, hidden/heads
-constexpr int kSmallGemmaLayers = 26;  // 270M and 1B use windows of 512, the larger ones 1024
+constexpr int kGemma2Window = 4096;
+constexpr int kSmallGemma3Layers = 26;  // 270M and 1B use windows of 512, the larger ones 1024
 
 Result<std::string> readArchitecture(const GgufFile& file) {
   auto architecture = TRY(file.metadata().text("general.architecture"));
@@ -117,31 +116,57 @@ Result<void> readScales(const ArchitectureKeys& keys,
   spec.normEps = static_cast<float>(eps);
   spec.activation = family.activation;
   if (family.scalesEmbedding) spec.embedScale = std::sqrt(static_cast<float>(spec.hidden));
-  const bool isGemma27b =
-      family.windows == WindowPattern::FiveLocalToOne && spec.numLayers == kGemma27bLayers;
-  const int scaledDim = isGemma27b ? spec.hidden / spec.numHeads : spec.headDim;
+  const bool isEvenShare = spec.numLayers == family.evenShareLayers;
+  const int scaledDim = isEvenShare ? spec.hidden / spec.numHeads : spec.headDim;
   spec.attentionScale = static_cast<float>(
       TRY(keys.positiveOr("attention.scale", 1.0 / std::sqrt(static_cast<double>(scaledDim)))));
-  spec.attentionSoftCap = static_cast<float>(TRY(keys.positiveOr("attn_logit_softcapping", 0.0)));
-  spec.finalSoftCap = static_cast<float>(TRY(keys.positiveOr("final_logit_softcapping", 0.0)));
+  spec.attentionSoftCap = static_cast<float>(
+      TRY(keys.positiveOr("attn_logit_softcapping", double{family.attentionSoftCap})));
+  spec.finalSoftCap = static_cast<float>(
+      TRY(keys.positiveOr("final_logit_softcapping", double{family.finalSoftCap})));
   return {};
+}
+
+// The period of layers that see everything; 1 where there is no such pattern.
+int globalEveryOf(WindowPattern windows) {
+  switch (windows) {
+    case WindowPattern::OneLocalToOne:
+      return 2;
+    case WindowPattern::FiveLocalToOne:
+      return 6;
+    case WindowPattern::AllLayers:
+      break;
+  }
+  return 1;
+}
+
+int defaultWindow(WindowPattern windows, int numLayers) {
+  switch (windows) {
+    case WindowPattern::OneLocalToOne:
+      return kGemma2Window;
+    case WindowPattern::FiveLocalToOne:
+      return numLayers <= kSmallGemma3Layers ? 512 : 1024;
+    case WindowPattern::AllLayers:
+      break;
+  }
+  return 0;
 }
 
 Result<void> readLayers(const ArchitectureKeys& keys,
                         const DecoderFamily& family,
                         kernels::DecoderSpec& spec) {
   spec.layers.assign(static_cast<std::size_t>(spec.numLayers), {});
-  const bool isMixed = family.windows == WindowPattern::FiveLocalToOne;
-  const int familyWindow = !isMixed ? 0 : spec.numLayers <= kSmallGemmaLayers ? 512 : 1024;
-  const auto window = static_cast<int>(TRY(keys.integerOr(
-      "attention.sliding_window", IntegerRange{0, kPositions.highest}, familyWindow)));
-  const auto globalEvery = static_cast<int>(
-      TRY(keys.integerOr("attention.sliding_window_pattern", kLayers, kGlobalEvery)));
+  const bool isMixed = family.windows != WindowPattern::AllLayers;
+  const auto window = static_cast<int>(
+      TRY(keys.integerOr("attention.sliding_window", IntegerRange{0, kPositions.highest},
+                         defaultWindow(family.windows, spec.numLayers))));
+  const auto globalEvery = static_cast<int>(TRY(
+      keys.integerOr("attention.sliding_window_pattern", kLayers, globalEveryOf(family.windows))));
   for (int i = 0; i < spec.numLayers; ++i) {
     const bool isGlobal = isMixed && (i + 1) % globalEvery == 0;
     auto& layer = spec.layers[static_cast<std::size_t>(i)];
     layer.window = isGlobal ? 0 : window;
-    layer.rope = isMixed && !isGlobal ? 1 : 0;
+    layer.rope = spec.ropes.size() > 1 && !isGlobal ? 1 : 0;
   }
   return {};
 }
@@ -170,7 +195,7 @@ std::string dominantType(const GgufFile& file) {
   return std::string(best);
 }
 
-Result<ModelConfig> readConfig(const GgufFile& file) {
+Result<ModelConfig> readConfig(const GgufFile& file, std::int64_t maxContext) {
   const ArchitectureKeys keys(file, TRY(readArchitecture(file)));
   TRY_VOID(refuseWhatWeDoNotRun(file, keys));
   const DecoderFamily& family = *findFamily(keys.architecture());
@@ -189,7 +214,8 @@ Result<ModelConfig> readConfig(const GgufFile& file) {
   TRY_VOID(readHeads(keys, spec));
   spec.vocabSize = TRY(readVocabSize(file, keys));
   TRY_VOID(readScales(keys, family, spec));
-  spec.ropes = TRY(readRopes(file, keys, family, spec.headDim));
+  const std::int64_t context = maxContext > 0 ? maxContext : config.trainedContext;
+  spec.ropes = TRY(readRopes(file, keys, family, spec.headDim, context));
   TRY_VOID(readLayers(keys, family, spec));
   return config;
 }

@@ -11,8 +11,8 @@ Result<std::unique_ptr<WeightSource>> GgufWeightSource::open(const std::string& 
   return std::unique_ptr<WeightSource>(std::make_unique<GgufWeightSource>(std::move(file)));
 }
 
-Result<ModelConfig> GgufWeightSource::config() const {
-  return readConfig(m_file);
+Result<ModelConfig> GgufWeightSource::configFor(std::int64_t maxContext) const {
+  return readConfig(m_file, maxContext);
 }
 
 Result<kernels::DecoderWeights> GgufWeightSource::weights(const ModelConfig& config) const {

@@ -23,7 +23,7 @@ class GgufWeightSource : public WeightSource {
 
   std::int64_t fileBytes() const override { return static_cast<std::int64_t>(m_file.fileBytes()); }
 
-  Result<ModelConfig> config() const override;
+  Result<ModelConfig> configFor(std::int64_t maxContext) const override;
   Result<kernels::DecoderWeights> weights(const ModelConfig& config) const override;
   Result<text::Vocabulary> vocabulary() const override;
 

@@ -1,6 +1,7 @@
 #include "engine/model/gguf_weights.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/model/decoder_family.h"
+#include "engine/model/gguf_rope.h"
 #include "engine/model/safe_text.h"
 #include "kernels/core/unpack.h"
 
@@ -38,6 +40,21 @@ class TensorReader {
     return kernels::WeightView{*tensor->type->dtype, rows, cols, tensor->data};
   }
 
+  // Several matrices stacked in one tensor, from the first row down.
+  Result<void> stacked(const std::string& name,
+                       std::int64_t cols,
+                       std::initializer_list<std::pair<kernels::WeightView*, std::int64_t>> parts) {
+    std::int64_t rows = 0;
+    for (const auto& [view, partRows] : parts) rows += partRows;
+    const kernels::WeightView whole = TRY(matrix(name, rows, cols));
+    const std::byte* data = whole.data;
+    for (const auto& [view, partRows] : parts) {
+      *view = {whole.type, partRows, cols, data};
+      data += view->bytes();
+    }
+    return {};
+  }
+
   Result<std::vector<float>> vector(const std::string& name, std::int64_t size) {
     const GgufTensor* tensor = TRY(find(name, {size}));
     std::vector<float> out(static_cast<std::size_t>(size));
@@ -56,7 +73,7 @@ class TensorReader {
 
   Result<void> refuseUnused() const {
     for (const GgufTensor& tensor : m_file.tensors()) {
-      if (m_used.contains(tensor.name) || tensor.name == "rope_freqs.weight") continue;
+      if (m_used.contains(tensor.name) || isRopeTensor(tensor.name)) continue;
       return fileError(ErrorCode::Unsupported, m_file.path(),
                        fmt::format("tensor {} has no place in this architecture as it is run",
                                    safeText(tensor.name)));
@@ -101,9 +118,14 @@ Result<void> readAttention(TensorReader& reader,
   const std::int64_t queryDim = std::int64_t{spec.numHeads} * spec.headDim;
   const std::int64_t keyDim = std::int64_t{spec.numKvHeads} * spec.headDim;
   out.attnNorm = TRY(reader.vector(prefix + "attn_norm.weight", spec.hidden));
-  out.q = TRY(reader.matrix(prefix + "attn_q.weight", queryDim, spec.hidden));
-  out.k = TRY(reader.matrix(prefix + "attn_k.weight", keyDim, spec.hidden));
-  out.v = TRY(reader.matrix(prefix + "attn_v.weight", keyDim, spec.hidden));
+  if (family.fusesProjections) {
+    TRY_VOID(reader.stacked(prefix + "attn_qkv.weight", spec.hidden,
+                            {{&out.q, queryDim}, {&out.k, keyDim}, {&out.v, keyDim}}));
+  } else {
+    out.q = TRY(reader.matrix(prefix + "attn_q.weight", queryDim, spec.hidden));
+    out.k = TRY(reader.matrix(prefix + "attn_k.weight", keyDim, spec.hidden));
+    out.v = TRY(reader.matrix(prefix + "attn_v.weight", keyDim, spec.hidden));
+  }
   out.attnOut = TRY(reader.matrix(prefix + "attn_output.weight", spec.hidden, queryDim));
   out.qBias = TRY(reader.vectorIf(family.qkvBias, prefix + "attn_q.bias", queryDim));
   out.kBias = TRY(reader.vectorIf(family.qkvBias, prefix + "attn_k.bias", keyDim));
@@ -121,8 +143,13 @@ Result<void> readFeedForward(TensorReader& reader,
                              const kernels::DecoderSpec& spec,
                              kernels::LayerWeights& out) {
   out.ffnNorm = TRY(reader.vector(prefix + "ffn_norm.weight", spec.hidden));
-  out.gate = TRY(reader.matrix(prefix + "ffn_gate.weight", spec.ffn, spec.hidden));
-  out.up = TRY(reader.matrix(prefix + "ffn_up.weight", spec.ffn, spec.hidden));
+  if (family.fusesProjections) {
+    TRY_VOID(reader.stacked(prefix + "ffn_up.weight", spec.hidden,
+                            {{&out.gate, spec.ffn}, {&out.up, spec.ffn}}));
+  } else {
+    out.gate = TRY(reader.matrix(prefix + "ffn_gate.weight", spec.ffn, spec.hidden));
+    out.up = TRY(reader.matrix(prefix + "ffn_up.weight", spec.ffn, spec.hidden));
+  }
   out.down = TRY(reader.matrix(prefix + "ffn_down.weight", spec.hidden, spec.ffn));
   out.postFfnNorm =
       TRY(reader.vectorIf(family.postNorms, prefix + "post_ffw_norm.weight", spec.hidden));

@@ -143,7 +143,7 @@ Result<MemoryEstimate> estimateMemory(const WeightSource& source,
                                       const LoadConfig& config,
                                       std::int64_t freeBytes,
                                       std::int64_t rows) {
-  const ModelConfig model = TRY(source.config());
+  const ModelConfig model = TRY(source.configFor(config.maxContext));
   const kernels::DecoderWeights weights = TRY(source.weights(model));
   kernels::KvLayout layout = kvLayoutOf(model.decoder, config);
   const auto blockBytes = static_cast<std::int64_t>(layout.bytesPerBlock());

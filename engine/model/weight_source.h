@@ -19,7 +19,12 @@ class WeightSource {
   virtual const std::string& path() const = 0;
   virtual std::int64_t fileBytes() const = 0;
   // Unsupported, naming the reason, for an architecture, rule or type that we do not run.
-  virtual Result<ModelConfig> config() const = 0;
+  // `maxContext` positions will be served at most (0 = as many as trained), which some rope
+  // scalings depend on.
+  virtual Result<ModelConfig> configFor(std::int64_t maxContext) const = 0;
+
+  Result<ModelConfig> config() const { return configFor(0); }
+
   // Every tensor the config needs, shapes checked; an absent one is named.
   virtual Result<kernels::DecoderWeights> weights(const ModelConfig& config) const = 0;
   // Works for vocabulary-only files of any architecture.

@@ -185,7 +185,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
                                           kernels::cpu::supportedIsas()));
   facts.kvType = TRY(exec::chooseKvType(config.load.kvDtype, facts.backend));
   facts.source = TRY(model::GgufWeightSource::open(config.load.modelPath));
-  facts.config = TRY(facts.source->config());
+  facts.config = TRY(facts.source->configFor(config.load.maxContext));
   facts.maxContext = TRY(chooseContext(config.load.maxContext, facts.config.trainedContext));
   TRY_VOID(checkStopped(observer.cancel));
   text::Vocabulary vocabulary = TRY(facts.source->vocabulary());

@@ -59,9 +59,18 @@ class TinyModelBuilder {
     m_out.add(m_spec.family + ".attention.layer_norm_rms_epsilon", 1e-5f);
     m_out.add(m_spec.family + ".rope.freq_base", m_spec.ropeBase);
     if (m_spec.window > 0) addKey("attention.sliding_window", m_spec.window);
-    if (m_spec.ropeScaleFactor > 0) {
-      m_out.add(m_spec.family + ".rope.scaling.type", "linear");
-      m_out.add(m_spec.family + ".rope.scaling.factor", m_spec.ropeScaleFactor);
+    addFloatKey("attn_logit_softcapping", m_spec.attentionSoftCap);
+    addFloatKey("final_logit_softcapping", m_spec.finalSoftCap);
+    if (m_spec.ropeDims > 0) addKey("rope.dimension_count", m_spec.ropeDims);
+    if (m_spec.ropeScaleFactor > 0 || m_spec.originalContext > 0) {
+      m_out.add(m_spec.family + ".rope.scaling.type", m_spec.ropeScaling);
+    }
+    addFloatKey("rope.scaling.factor", m_spec.ropeScaleFactor);
+    if (m_spec.originalContext > 0) {
+      addKey("rope.scaling.original_context_length", m_spec.originalContext);
+    }
+    for (const auto& [key, value] : m_spec.ropeScalingKeys) {
+      m_out.add(m_spec.family + ".rope.scaling." + key, value);
     }
   }
 
@@ -70,6 +79,8 @@ class TinyModelBuilder {
     const DType embeddingType = m_spec.embeddingType.value_or(m_spec.type);
     addMatrix("token_embd.weight", embeddingType, vocabSize, m_spec.hidden);
     if (!m_spec.ropeFactors.empty()) addFloats("rope_freqs.weight", m_spec.ropeFactors);
+    if (!m_spec.longFactors.empty()) addFloats("rope_factors_long.weight", m_spec.longFactors);
+    if (!m_spec.shortFactors.empty()) addFloats("rope_factors_short.weight", m_spec.shortFactors);
     for (int layer = 0; layer < m_spec.layers; ++layer) addLayer(fmt::format("blk.{}.", layer));
     addVector("output_norm.weight", m_spec.hidden, kOutputNormGain);
     if (!m_spec.tiedOutput) {
@@ -82,20 +93,30 @@ class TinyModelBuilder {
     m_out.add(fmt::format("{}.{}", m_spec.family, key), static_cast<std::uint32_t>(value));
   }
 
+  void addFloatKey(std::string_view key, float value) {
+    if (value > 0) m_out.add(fmt::format("{}.{}", m_spec.family, key), value);
+  }
+
   void addLayer(const std::string& prefix) {
     const int queryDim = m_spec.heads * m_spec.headDim, keyDim = m_spec.kvHeads * m_spec.headDim;
-    const bool isGemma = m_spec.family == "gemma3";
+    const bool isGemma = m_spec.family == "gemma2" || m_spec.family == "gemma3";
+    const bool isFused = m_spec.family == "phi3";
     addVector(prefix + "attn_norm.weight", m_spec.hidden, 1.0f);
-    addMatrix(prefix + "attn_q.weight", m_spec.type, queryDim, m_spec.hidden, kQueryGain);
-    addMatrix(prefix + "attn_k.weight", m_spec.type, keyDim, m_spec.hidden, kQueryGain);
-    addMatrix(prefix + "attn_v.weight", m_spec.type, keyDim, m_spec.hidden, kValueGain);
+    if (isFused) {
+      addMatrix(prefix + "attn_qkv.weight", m_spec.type, queryDim + 2 * keyDim, m_spec.hidden,
+                kQueryGain);
+    } else {
+      addMatrix(prefix + "attn_q.weight", m_spec.type, queryDim, m_spec.hidden, kQueryGain);
+      addMatrix(prefix + "attn_k.weight", m_spec.type, keyDim, m_spec.hidden, kQueryGain);
+      addMatrix(prefix + "attn_v.weight", m_spec.type, keyDim, m_spec.hidden, kValueGain);
+    }
     addMatrix(prefix + "attn_output.weight", m_spec.type, m_spec.hidden, queryDim);
     if (m_spec.family == "qwen2") {
       addVector(prefix + "attn_q.bias", queryDim, 0.0f);
       addVector(prefix + "attn_k.bias", keyDim, 0.0f);
       addVector(prefix + "attn_v.bias", keyDim, 0.0f);
     }
-    if (isGemma || m_spec.family == "qwen3") {
+    if (m_spec.family == "gemma3" || m_spec.family == "qwen3") {
       addVector(prefix + "attn_q_norm.weight", m_spec.headDim, kQueryGain);
       addVector(prefix + "attn_k_norm.weight", m_spec.headDim, kQueryGain);
     }
@@ -104,8 +125,8 @@ class TinyModelBuilder {
       addVector(prefix + "post_ffw_norm.weight", m_spec.hidden, kPostNormGain);
     }
     addVector(prefix + "ffn_norm.weight", m_spec.hidden, 1.0f);
-    addMatrix(prefix + "ffn_gate.weight", m_spec.type, m_spec.ffn, m_spec.hidden);
-    addMatrix(prefix + "ffn_up.weight", m_spec.type, m_spec.ffn, m_spec.hidden);
+    if (!isFused) addMatrix(prefix + "ffn_gate.weight", m_spec.type, m_spec.ffn, m_spec.hidden);
+    addMatrix(prefix + "ffn_up.weight", m_spec.type, (isFused ? 2 : 1) * m_spec.ffn, m_spec.hidden);
     addMatrix(prefix + "ffn_down.weight", m_spec.type, m_spec.hidden, m_spec.ffn);
   }
 

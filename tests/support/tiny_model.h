@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,17 +23,23 @@ inline constexpr int kTinySpmUnknown = 0, kTinySpmBos = 1, kTinySpmEos = 2, kTin
 // The default is a llama of 2 layers, width 64, 4 heads on 2 key-value heads, float weights. The
 // same spec gives the same bytes everywhere.
 struct TinyModelSpec {
-  std::string family = "llama";  // llama, qwen2, qwen3, gemma3
+  std::string family = "llama";  // llama, qwen2, qwen3, gemma2, gemma3, phi3
   int layers = 2, hidden = 64, heads = 4, kvHeads = 2, headDim = 16, ffn = 96;
   int context = 512;
   // Columns (hidden, heads * headDim, ffn) must be a multiple of the type's block; see withType.
   kernels::DType type = kernels::DType::F32;
   std::optional<kernels::DType> embeddingType, outputType;  // empty = type
   bool tiedOutput = true;
-  int window = 0;  // attention.sliding_window; 0 = not in the file
+  int window = 0;                                // attention.sliding_window; 0 = not in the file
+  float attentionSoftCap = 0, finalSoftCap = 0;  // 0 = not in the file
   float ropeBase = 10000.0f;
-  float ropeScaleFactor = 0;       // linear; 0 = not in the file
-  std::vector<float> ropeFactors;  // rope_freqs.weight; empty = none
+  int ropeDims = 0;                              // 0 = not in the file
+  std::string ropeScaling = "linear";            // in the file where one of the next two is
+  float ropeScaleFactor = 0;                     // 0 = not in the file
+  int originalContext = 0;                       // 0 = not in the file
+  std::map<std::string, float> ropeScalingKeys;  // more: "attn_factor", "yarn_beta_fast"
+  std::vector<float> ropeFactors;                // rope_freqs.weight; empty = none
+  std::vector<float> longFactors, shortFactors;  // rope_factors_long.weight; empty = none
   TinyVocabulary vocabulary = TinyVocabulary::ByteBpe;
   int vocabSize = 0;  // 0 = as many as it needs; more are filled with unused tokens
   bool addBos = false;

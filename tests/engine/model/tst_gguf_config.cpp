@@ -51,12 +51,12 @@ class TestGgufConfig : public QObject {
   Q_OBJECT
 
  private:
-  Result<ModelConfig> read(const GgufWriter& writer) {
+  Result<ModelConfig> read(const GgufWriter& writer, std::int64_t maxContext = 0) {
     const std::string path = m_folder.filePath("config.gguf").toStdString();
     writer.writeTo(path);
     const auto file = GgufFile::open(path);
     if (!file) return file.error();
-    return readConfig(*file);
+    return readConfig(*file, maxContext);
   }
 
   QTemporaryDir m_folder;
@@ -180,6 +180,94 @@ class TestGgufConfig : public QObject {
     }
   }
 
+  void gemma2AlternatesAndCapsAsItsPaperSays() {
+    TinyModelSpec tiny = familySpec("gemma2");
+    tiny.layers = 4;
+    const auto config = read(test_support::tinyModel(tiny));
+    QVERIFY2(config.isOk(), config ? "" : config.error().message.c_str());
+    const DecoderSpec& spec = config->decoder;
+    QCOMPARE(spec.attentionSoftCap, 50.0f);
+    QCOMPARE(spec.finalSoftCap, 30.0f);
+    QCOMPARE(spec.embedScale, 8.0f);
+    QCOMPARE(spec.attentionScale, 0.25f);
+    QCOMPARE(spec.ropes.size(), std::size_t{1});
+    for (std::size_t i = 0; i < 4; ++i) QCOMPARE(spec.layers[i].window, i % 2 == 0 ? 4096 : 0);
+  }
+
+  void theLargestGemma2ScalesByWidthOverHeads() {
+    TinyModelSpec tiny = familySpec("gemma2");
+    tiny.layers = 46;
+    tiny.headDim = 8;  // 64 / 4 heads would be 16
+    const auto config = read(test_support::tinyModel(tiny));
+    QVERIFY2(config.isOk(), config ? "" : config.error().message.c_str());
+    QCOMPARE(config->decoder.attentionScale, 0.25f);
+  }
+
+  void yarnKeepsWhatTurnsOftenAndStretchesTheRest() {
+    TinyModelSpec tiny;
+    tiny.headDim = 32;
+    tiny.ropeScaling = "yarn";
+    tiny.ropeScaleFactor = 4.0f;
+    tiny.originalContext = 64;
+    const auto plain = read(test_support::tinyModel([&] {
+      TinyModelSpec spec;
+      spec.headDim = 32;
+      return spec;
+    }()));
+    const auto yarn = read(test_support::tinyModel(tiny));
+    QVERIFY2(yarn.isOk(), yarn ? "" : yarn.error().message.c_str());
+    const auto& rope = yarn->decoder.ropes[0];
+    const auto& before = plain->decoder.ropes[0].inverseFrequencies;
+    // 64 positions are 10.19 radians of turns: the ramp runs from pair 0 to 32*ln(10.19)/(2 ln 1e4)
+    // = 4.03, rounded up to 5
+    QCOMPARE(rope.inverseFrequencies[0], before[0]);
+    QCOMPARE(rope.inverseFrequencies[2], before[2] * (0.6f + 0.4f / 4));
+    for (std::size_t i = 5; i < 16; ++i) QCOMPARE(rope.inverseFrequencies[i], before[i] / 4);
+    QCOMPARE(rope.magnitude, static_cast<float>(1.0 + 0.1 * std::log(4.0)));
+  }
+
+  void yarnsKeysChangeItsNumbers() {
+    TinyModelSpec tiny;
+    tiny.ropeScaling = "yarn";
+    tiny.ropeScaleFactor = 4.0f;
+    tiny.ropeScalingKeys = {{"yarn_ext_factor", 0.0f}, {"yarn_attn_factor", 1.5f}};
+    const auto noRamp = read(test_support::tinyModel(tiny));
+    QVERIFY2(noRamp.isOk(), noRamp ? "" : noRamp.error().message.c_str());
+    QCOMPARE(noRamp->decoder.ropes[0].inverseFrequencies[0], 0.25f);
+    QCOMPARE(noRamp->decoder.ropes[0].magnitude, 1.5f);
+    tiny.ropeScalingKeys = {{"yarn_ext_factor", -1.0f}, {"yarn_log_multiplier", 1.0f}};
+    const auto unsetRamp = read(test_support::tinyModel(tiny));
+    QVERIFY2(unsetRamp.isOk(), unsetRamp ? "" : unsetRamp.error().message.c_str());
+    QCOMPARE(unsetRamp->decoder.ropes[0].inverseFrequencies[0], 1.0f);
+    QCOMPARE(unsetRamp->decoder.ropes[0].magnitude, 1.0f);
+    tiny.ropeScalingKeys = {{"yarn_ext_factor", 2.0f}};
+    QVERIFY(!read(test_support::tinyModel(tiny)).isOk());
+    tiny.ropeScalingKeys = {{"yarn_log_multiplier", -20.0f}};
+    QVERIFY(!read(test_support::tinyModel(tiny)).isOk());
+    tiny.ropeScalingKeys = {};
+    tiny.ropeBase = 1.0f;
+    QVERIFY(!read(test_support::tinyModel(tiny)).isOk());
+  }
+
+  void longropeTakesTheLongFactorsBeyondItsFirstContext() {
+    TinyModelSpec tiny = familySpec("phi3");
+    tiny.ropeScaling = "longrope";
+    tiny.originalContext = 64;
+    tiny.longFactors = std::vector<float>(8, 4.0f);
+    tiny.shortFactors = std::vector<float>(8, 2.0f);
+    tiny.ropeScalingKeys = {{"attn_factor", 1.25f}};
+    const GgufWriter writer = test_support::tinyModel(tiny);
+    QCOMPARE(read(writer)->decoder.ropes[0].inverseFrequencies[0], 0.25f);  // trained on 512
+    QCOMPARE(read(writer, 65)->decoder.ropes[0].inverseFrequencies[0], 0.25f);
+    QCOMPARE(read(writer, 64)->decoder.ropes[0].inverseFrequencies[0], 0.5f);
+    QCOMPARE(read(writer, 64)->decoder.ropes[0].magnitude, 1.25f);
+    tiny.shortFactors.clear();
+    const auto half = read(test_support::tinyModel(tiny));
+    QVERIFY(!half.isOk());
+    QVERIFY2(half.error().message.find("rope_factors_short") != std::string::npos,
+             half.error().message.c_str());
+  }
+
   void factorsOfTheWrongLengthOrSignAreRefused() {
     TinyModelSpec tiny;
     tiny.ropeFactors = {1, 1};
@@ -195,8 +283,8 @@ class TestGgufConfig : public QObject {
                                   << "mamba";
     QTest::newRow("experts") << "experts"
                              << "8 experts";
-    QTest::newRow("yarn") << "yarn"
-                          << "yarn";
+    QTest::newRow("scaling") << "scaling"
+                             << "dynamic";
     QTest::newRow("tensor type") << "type"
                                  << "IQ2_XS";
     QTest::newRow("vocabulary only") << "empty"
@@ -212,7 +300,7 @@ class TestGgufConfig : public QObject {
     QFETCH(QString, named);
     GgufWriter writer = bareLlama([&](GgufWriter& w) {
       if (kind == "experts") w.add("llama.expert_count", 8u);
-      if (kind == "yarn") w.add("llama.rope.scaling.type", "yarn");
+      if (kind == "scaling") w.add("llama.rope.scaling.type", "dynamic");
       if (kind == "causal") w.add("llama.attention.causal", false);
       if (kind == "value") w.add("llama.attention.value_length", 32u);
     });

@@ -72,7 +72,9 @@ class TestGgufWeights : public QObject {
     QTest::newRow("llama") << "llama" << false << false << false;
     QTest::newRow("qwen2") << "qwen2" << true << false << false;
     QTest::newRow("qwen3") << "qwen3" << false << true << false;
+    QTest::newRow("gemma2") << "gemma2" << false << false << true;
     QTest::newRow("gemma3") << "gemma3" << false << true << true;
+    QTest::newRow("phi3") << "phi3" << false << false << false;
   }
 
   void everyFamilyHasItsOwnParts() {
@@ -95,6 +97,29 @@ class TestGgufWeights : public QObject {
     QCOMPARE(layer.qNorm.size(), std::size_t(headNorms ? 16 : 0));
     QCOMPARE(layer.postFfnNorm.size(), std::size_t(postNorms ? 64 : 0));
     QCOMPARE(layer.postAttnNorm.size(), std::size_t(postNorms ? 64 : 0));
+  }
+
+  void fusedMatricesAreCutIntoRowRanges_data() {
+    QTest::addColumn<int>("type");
+    QTest::newRow("F32") << static_cast<int>(DType::F32);
+    QTest::newRow("Q8_0") << static_cast<int>(DType::Q8_0);
+  }
+
+  void fusedMatricesAreCutIntoRowRanges() {
+    QFETCH(int, type);
+    TinyModelSpec spec;
+    spec.family = "phi3";
+    spec = test_support::withType(spec, static_cast<DType>(type));
+    const auto weights = read(test_support::tinyModel(spec));
+    QVERIFY2(weights.isOk(), weights ? "" : weights.error().message.c_str());
+    const kernels::LayerWeights& layer = weights->layers[0];
+    QCOMPARE(layer.q.rows, std::int64_t{spec.heads} * spec.headDim);
+    QCOMPARE(layer.v.rows, std::int64_t{spec.kvHeads} * spec.headDim);
+    QVERIFY(layer.k.data == layer.q.data + layer.q.bytes());
+    QVERIFY(layer.v.data == layer.k.data + layer.k.bytes());
+    QCOMPARE(layer.up.rows, std::int64_t{spec.ffn});
+    QVERIFY(layer.up.data == layer.gate.data + layer.gate.bytes());
+    QCOMPARE(layer.up.type, static_cast<DType>(type));
   }
 
   void aMissingTensorIsNamedWithItsShape() {

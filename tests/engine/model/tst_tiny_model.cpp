@@ -170,7 +170,7 @@ class TestTinyModel : public QObject {
 
   void whatItSaysVaries_data() {
     QTest::addColumn<QString>("family");
-    for (const char* family : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    for (const char* family : {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "phi3"}) {
       QTest::newRow(family) << family;
     }
   }
