@@ -53,10 +53,10 @@ std::string namesOf(std::span<const Isa> supported) {
 
 BackendChoice bestOf(std::span<const Isa> supported) {
   for (const Isa isa : kBestFirst) {
-    if (isIn(isa, supported)) return {isa, ""};
+    if (isIn(isa, supported)) return {isa, "", false};
   }
   return {std::nullopt,
-          "this processor has no AVX2, so the plain float32 recipe runs, which is slow"};
+          "this processor has no AVX2, so the plain float32 recipe runs, which is slow", false};
 }
 
 }  // namespace
@@ -68,9 +68,9 @@ Result<BackendChoice> chooseBackend(IsaKind asked,
     asked = TRY(parseIsa(environment));
   }
   if (asked == IsaKind::Auto) return bestOf(supported);
-  if (asked == IsaKind::Reference) return BackendChoice{};
+  if (asked == IsaKind::Reference) return BackendChoice{std::nullopt, "", true};
   for (const Isa isa : kBestFirst) {
-    if (kindOf(isa) == asked && isIn(isa, supported)) return BackendChoice{isa, ""};
+    if (kindOf(isa) == asked && isIn(isa, supported)) return BackendChoice{isa, "", true};
   }
   return Error{ErrorCode::Unsupported, fmt::format("this machine cannot run --isa {}; it runs {}",
                                                    isaName(asked), namesOf(supported))};

@@ -13,7 +13,8 @@ namespace engine::exec {
 
 struct BackendChoice {
   std::optional<kernels::cpu::Isa> cpuIsa;  // empty = the reference recipe
-  std::string note;  // why it is not a fast one, when nobody asked for a slow one; else empty
+  std::string note;      // why it is not a fast one, when nobody asked for a slow one; else empty
+  bool isAsked = false;  // by name, so no other may take its place
 };
 
 // The recipe asked for; `Auto` asks `environment` (TESSERA_ISA, null when unset), then takes the

@@ -32,6 +32,20 @@ Error toError(const kernels::Status& status) {
   return {ErrorCode::Internal, status.message};
 }
 
+// A width that no fast recipe packs falls to the reference, unless a recipe was asked for by name;
+// `note` then says so.
+kernels::BackendResult createBackend(const kernels::BackendRequest& request,
+                                     const BackendChoice& choice,
+                                     std::string& note) {
+  if (!choice.cpuIsa) return kernels::reference::createOps(request);
+  kernels::BackendResult fast = kernels::cpu::createOps(request, *choice.cpuIsa);
+  if (choice.isAsked || fast.status.outcome != kernels::Outcome::Unsupported) return fast;
+  kernels::BackendResult plain = kernels::reference::createOps(request);
+  if (!plain.status.isOk()) return fast;
+  note = fast.status.message + ", so the plain float32 recipe runs, which is slow";
+  return plain;
+}
+
 }  // namespace
 
 // Returns a Status that is not Ok from the calling function.
@@ -55,14 +69,13 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
       options.threads > 0 ? options.threads : kernels::cpu::readCpuTopology().usefulThreads();
   request.progress = options.progress;
   request.cancel = options.cancel;
-  const auto& isa = options.backend.cpuIsa;
-  kernels::BackendResult backend =
-      isa ? kernels::cpu::createOps(request, *isa) : kernels::reference::createOps(request);
+  std::string note = options.backend.note;
+  kernels::BackendResult backend = createBackend(request, options.backend, note);
   if (!backend.status.isOk()) return toError(backend.status);
   auto executor =
       std::make_unique<ModelExecutor>(std::move(source), std::move(backend.ops),
                                       config.decoder.vocabSize, options.maxBatchedTokens);
-  executor->m_note = options.backend.note;
+  executor->m_note = std::move(note);
   return executor;
 }
 

@@ -47,13 +47,16 @@ class TestBackendChoice : public QObject {
     QVERIFY(choice.error().message.find("amx") != std::string::npos);
     QVERIFY(choice.error().message.find("avx512vnni") != std::string::npos);
     QVERIFY(chooseBackend(IsaKind::Reference, nullptr, m_both)->note.empty());
+    QVERIFY(chooseBackend(IsaKind::Avx2, nullptr, m_both)->isAsked);
+    QVERIFY(chooseBackend(IsaKind::Auto, "avx2", m_both)->isAsked);
+    QVERIFY(!chooseBackend(IsaKind::Auto, nullptr, m_both)->isAsked);
   }
 
   void kvIsBf16ButF32WithTheReference() {
-    QVERIFY(*chooseKvType(KvDType::Default, {Isa::Avx2, ""}) == kernels::KvType::BF16);
+    QVERIFY(*chooseKvType(KvDType::Default, {Isa::Avx2, "", false}) == kernels::KvType::BF16);
     QVERIFY(*chooseKvType(KvDType::Default, {}) == kernels::KvType::F32);
     QVERIFY(*chooseKvType(KvDType::F16, {}) == kernels::KvType::F16);
-    const auto fp8 = chooseKvType(KvDType::Fp8, {Isa::Avx2, ""});
+    const auto fp8 = chooseKvType(KvDType::Fp8, {Isa::Avx2, "", false});
     QVERIFY(!fp8.isOk());
     QVERIFY(fp8.error().message.find("fp8") != std::string::npos);
   }

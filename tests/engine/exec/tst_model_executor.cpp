@@ -6,7 +6,9 @@
 #include <QtTest>
 
 #include "engine/exec/model_executor.h"
+#include "engine/model/gguf_weight_source.h"
 #include "tests/support/recording_ops.h"
+#include "tests/support/tiny_model.h"
 
 using namespace engine;
 using namespace engine::exec;
@@ -28,6 +30,7 @@ class TestModelExecutor : public QObject {
     }
   };
 
+  QTemporaryDir m_folder;
   const std::vector<TokenId> m_tokens = {1, 2, 3, 4, 5};
   const std::vector<BlockId> m_table = {BlockId(0), BlockId(1)};
   const std::vector<std::string> m_forward = {"embed 5",   "qkv 0",     "attend 0",
@@ -100,6 +103,33 @@ class TestModelExecutor : public QObject {
                 .isOk());
     QCOMPARE(seen, (std::vector<float>{1, 2, 3, 4, 5}));
     QCOMPARE(std::count(f.ops->log.begin(), f.ops->log.end(), "embed 2"), 2);
+  }
+
+  void aWidthThatNoFastRecipePacksRunsByTheReferenceAndSaysSo() {
+    const auto supported = kernels::cpu::supportedIsas();
+    if (supported.empty()) QSKIP("this processor has no fast recipe");
+    test_support::TinyModelSpec spec;
+    spec.family = "qwen3";
+    spec.heads = 3;
+    spec.kvHeads = 3;
+    spec.headDim = 40;  // 120 columns: not whole groups of 32
+    const std::string path = m_folder.filePath("narrow.gguf").toStdString();
+    test_support::writeTinyModel(spec, path);
+    const std::shared_ptr<const model::WeightSource> source =
+        std::move(model::GgufWeightSource::open(path)).value();
+    const model::ModelConfig config = *source->config();
+    ModelExecutorOptions options;
+    options.numBlocks = 4;
+    options.threads = 1;
+    options.backend = {supported.front(), "", false};
+    const auto executor = ModelExecutor::create(source, config, options);
+    QVERIFY2(executor.isOk(), executor ? "" : executor.error().message.c_str());
+    QCOMPARE((*executor)->info().isa, std::string("reference"));
+    QVERIFY((*executor)->info().note.find("120 columns") != std::string::npos);
+    options.backend.isAsked = true;
+    const auto asked = ModelExecutor::create(source, config, options);
+    QVERIFY(!asked.isOk());
+    QCOMPARE(asked.error().code, ErrorCode::Unsupported);
   }
 
   void logitsComeInBoundedChunks() {
