@@ -15,15 +15,17 @@ using style::Role;
 ContextGauge::ContextGauge(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setAccessibleName(tr("Context"));
+  setToolTip(tr("Tokens of this conversation (dark) and of what you are typing (light), of the most the model "
+                "can look at."));
 }
 
 void ContextGauge::setTokens(qint64 conversation, qint64 draft, qint64 capacity) {
+  draft = std::max<qint64>(0, draft);
+  if (conversation == m_conversation && draft == m_draft && capacity == m_capacity) return;
   m_conversation = conversation;
-  m_draft = std::max<qint64>(0, draft);
+  m_draft = draft;
   m_capacity = capacity;
   setAccessibleDescription(caption());
-  setToolTip(tr("Tokens of this conversation (dark) and of what you are typing (light), of the most the model "
-                "can look at."));
   update();
 }
 
