@@ -106,7 +106,7 @@ void ScriptedChat::askAll() {
     m_window.chatList().newChat();
   }
   m_shownChat = m_window.chatPanel().chatId();
-  const QString question = tr("Why is the sky blue? Explain it in a few sentences, then show a tiny Python demo.");
+  const QString question = tr("Write a short Python function that reverses a string. Then explain it in two sentences.");
   print(QStringLiteral("> %1\n\n").arg(question));
   ask(question, kShownTokens);
   ++m_numAsked;

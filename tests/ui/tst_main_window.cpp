@@ -20,6 +20,7 @@
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
+#include "ui/panels/chat_settings_dialog.h"
 #include "ui/panels/composer.h"
 #include "ui/panels/open_model_dialog.h"
 #include "ui/style/english_plurals.h"
@@ -440,6 +441,18 @@ void MainWindowTest::pictures() {
   stage.play(70);
   panel.composer().setText("a draft that is being typed");
   const QString out = qEnvironmentVariable("TESSERA_PICTURES");
+  if (!out.isEmpty()) {
+    QDir().mkpath(out);
+    ui::panels::ChatSettingsDialog settings("Be brief.", ui::models::defaultChatSettings());
+    settings.show();
+    engine::EngineConfig config;
+    config.load.modelPath = "/models/m.gguf";
+    ui::panels::OpenModelDialog open(stage.window.engineBridge(), config, {});
+    open.show();
+    QTest::qWait(200);
+    settings.grab().save(out + "/settings.png");
+    open.grab().save(out + "/open.png");
+  }
   for (auto perspective : {Perspective::Chat, Perspective::Teach}) {
     stage.window.setPerspective(perspective);
     for (auto mode : {ui::style::ThemeMode::Light, ui::style::ThemeMode::Dark}) {

@@ -31,6 +31,7 @@ ChatListPanel::ChatListPanel(models::Conversations& conversations, QWidget* pare
 
 void ChatListPanel::buildWidgets() {
   m_search = new QLineEdit(this);
+  m_search->setProperty("role", "field");
   m_search->setPlaceholderText(tr("Search all chats  Ctrl+F"));
   m_search->setAccessibleName(tr("Search all chats"));
   m_search->setClearButtonEnabled(true);

@@ -81,7 +81,9 @@ void OpenModelDialog::buildWidgets(const engine::EngineConfig& initial, const QS
   m_isa->setCurrentIndex(std::max(0, m_isa->findData(int(load.isa))));
   m_table = new QTableWidget(0, 3, this);
   m_table->setHorizontalHeaderLabels({tr("memory for"), tr("size"), tr("how it comes about")});
-  m_table->horizontalHeader()->setStretchLastSection(true);
+  m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Stretch);
+  m_table->verticalHeader()->setDefaultSectionSize(26);
   m_table->verticalHeader()->hide();
   m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   m_table->setSelectionMode(QAbstractItemView::NoSelection);
@@ -208,7 +210,6 @@ void OpenModelDialog::showEstimate(const engine::MemoryEstimate& estimate) {
     m_table->setItem(row, 1, size);
     m_table->setItem(row, 2, new QTableWidgetItem(QString::fromStdString(item.note)));
   }
-  m_table->resizeColumnsToContents();
   const bool fits = estimate.freeBytes <= 0 || estimate.totalBytes <= estimate.freeBytes;
   m_sum->setText(tr("%1 in all of %2 free now · the cache holds %3 tokens")
                      .arg(style::formatBytes(estimate.totalBytes), style::formatBytes(estimate.freeBytes),

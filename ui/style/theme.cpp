@@ -55,12 +55,10 @@ QMenu::item { padding: 5px 24px 5px 14px; border-radius: 4px; }
 QMenu::item:selected { background: @fieldhover; color: @text; }
 QMenu::item:disabled { color: @faint; }
 QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit[role="field"] {
+QLineEdit[role="field"], QPlainTextEdit[role="field"] {
   background: @field; border: 1px solid @border; border-radius: 6px; padding: 4px 8px;
   selection-background-color: @selection; selection-color: @text; }
-QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus,
-QPlainTextEdit[role="field"]:focus { border-color: @accent; }
-QComboBox::drop-down { border: none; width: 18px; }
+QLineEdit[role="field"]:focus, QPlainTextEdit[role="field"]:focus { border-color: @accent; }
 QPushButton { background: @field; border: 1px solid @border; border-radius: 6px; padding: 6px 14px; }
 QPushButton:hover { background: @fieldhover; }
 QPushButton:focus { border-color: @accent; }

@@ -3,6 +3,7 @@
 #include <QLocale>
 #include <QTextBlock>
 #include <QTextCursor>
+#include <QTextFrame>
 #include <QTextList>
 #include <QTextTable>
 
@@ -62,6 +63,7 @@ void MessageDocument::setMessage(const QString& text, bool isMarkdown) {
   m_codeBlocks.clear();
   m_source = text;
   m_tailStart = 0;
+  setTopMargin(0);
   m_isMarkdown = isMarkdown && text.size() <= kLongestRendered;
   if (m_isMarkdown) {
     m_feed.append(text);
@@ -241,6 +243,19 @@ void MessageDocument::insertCodeLine(const QString& text) {
   cursor.insertText(clean, mono);
   if (isFirst) code.firstBlock = cursor.blockNumber();
   code.lastBlock = cursor.blockNumber();
+  if (code.firstBlock == 0) setTopMargin(kCodeTop);
+}
+
+// Qt ignores the top margin of a document's first block; the frame around it has one too.
+void MessageDocument::setTopMargin(int pixels) {
+  QTextFrameFormat format = rootFrame()->frameFormat();
+  if (format.topMargin() == pixels) return;
+  format.setTopMargin(pixels);
+  rootFrame()->setFrameFormat(format);
+}
+
+bool MessageDocument::endsInCode() const {
+  return !m_codeBlocks.empty() && m_codeBlocks.back().lastBlock == blockCount() - 1;
 }
 
 void MessageDocument::endCode() {

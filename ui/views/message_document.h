@@ -37,6 +37,7 @@ class MessageDocument : public QTextDocument {
 
   const std::vector<CodeBlock>& codeBlocks() const { return m_codeBlocks; }
   QString codeText(const CodeBlock& code) const;
+  bool endsInCode() const;
 
  protected:
   QVariant loadResource(int type, const QUrl& name) override;
@@ -47,6 +48,7 @@ class MessageDocument : public QTextDocument {
   void insertProse(const QString& markdown, bool isCut);
   void insertCodeLine(const QString& text);
   void endCode();
+  void setTopMargin(int pixels);
   void styleBlocks(int firstBlock, bool isCut);
   void styleCodeSpans(const QTextBlock& block);
   void continueList(int firstBlock, const QString& markdown);

@@ -63,7 +63,9 @@ void MessageText::finishMessage() { m_document->finishMessage(); }
 
 int MessageText::heightFor(int width) {
   if (m_document->textWidth() != width) m_document->setTextWidth(width);
-  return static_cast<int>(std::ceil(m_document->size().height()));
+  // the last block's bottom margin is not part of the document
+  const int below = m_document->endsInCode() ? kCardBottom + 2 : 0;
+  return static_cast<int>(std::ceil(m_document->size().height())) + below;
 }
 
 int MessageText::idealWidth() const {

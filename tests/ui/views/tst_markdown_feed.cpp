@@ -1,6 +1,7 @@
 // Streaming Markdown: pieces are final only when they are, and nothing is lost whatever the cuts.
 #include "ui/views/markdown_feed.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QRandomGenerator>
 #include <QTest>
 #include <QTextBlock>
@@ -9,6 +10,7 @@
 #include "tests/support/demo_texts.h"
 #include "ui/views/code_highlighting.h"
 #include "ui/views/message_document.h"
+#include "ui/views/message_text.h"
 
 using namespace ui::views;
 
@@ -51,6 +53,7 @@ class MarkdownFeedTest : public QObject {
   void numberedListsGoOnOverPieces();
   void htmlAndImagesStayText();
   void closedCodeIsHighlighted();
+  void aCardFitsAroundCodeThatBeginsOrEndsAMessage();
 };
 
 void MarkdownFeedTest::paragraphsAreFinalAtABlankLine() {
@@ -133,6 +136,23 @@ void MarkdownFeedTest::htmlAndImagesStayText() {
   QVERIFY(document.toPlainText().contains("<b>bold</b>"));
   QVERIFY(document.toPlainText().contains("<script>"));
   QCOMPARE(document.resource(QTextDocument::ImageResource, QUrl("http://127.0.0.1:9/secret.png")), QVariant());
+}
+
+void MarkdownFeedTest::aCardFitsAroundCodeThatBeginsOrEndsAMessage() {
+  for (bool isStreamed : {false, true}) {
+    MessageText text;
+    if (isStreamed) {
+      for (const char* piece : {"``", "`py\n", "x", " = 1\n", "```"}) text.appendMessage(piece);
+      text.finishMessage();
+    } else {
+      text.setMessage("```py\nx = 1\n```", true);
+    }
+    text.resize(400, text.heightFor(400));
+    const auto& document = text.messageDocument();
+    const QRectF line = document.documentLayout()->blockBoundingRect(document.firstBlock());
+    QVERIFY2(line.top() >= 28, qPrintable(QString::number(line.top())));  // the label stands above it
+    QVERIFY2(text.height() >= line.bottom() + 12, qPrintable(QString::number(text.height() - line.bottom())));
+  }
 }
 
 void MarkdownFeedTest::closedCodeIsHighlighted() {
