@@ -140,6 +140,7 @@ QString Conversations::setSettings(qint64 chatId, const ChatSettings& settings) 
   }
   record->settings = settings;
   m_store.saveChat(*record);
+  emit chatsChanged();
   return {};
 }
 

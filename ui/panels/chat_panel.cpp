@@ -80,6 +80,11 @@ void ChatPanel::connectWidgets() {
           [this](qint64 id) { report(m_conversations.regenerate(m_chatId, id)); });
   connect(m_transcript, &views::TranscriptView::editWanted, this, &ChatPanel::beginEdit);
   connect(m_empty, &QLabel::linkActivated, this, &ChatPanel::openModelWanted);
+  connect(&m_conversations, &Conversations::chatsChanged, this, [this] {
+    if (const auto* chat = m_conversations.chat(m_chatId)) {
+      m_composer->setSettingsText(models::samplingText(chat->settings));
+    }
+  });
   connect(&m_conversations, &Conversations::pathChanged, this, [this](qint64 chatId) {
     if (chatId == m_chatId) reloadPath();
   });
@@ -213,7 +218,6 @@ void ChatPanel::showSettings(bool focusSystemPrompt) {
   connect(dialog, &QDialog::accepted, this, [this, dialog, chatId] {
     m_conversations.setSystemPrompt(chatId, dialog->systemPrompt());
     report(m_conversations.setSettings(chatId, dialog->settings()));
-    m_composer->setSettingsText(models::samplingText(dialog->settings()));
     m_countTimer.start();
   });
   if (focusSystemPrompt) dialog->focusSystemPrompt();
