@@ -31,7 +31,7 @@ Status Activations::reserve(const DecoderSpec& spec,
   for (const RopeSpec& rope : spec.ropes) {
     m_maxPairs = std::max(m_maxPairs, static_cast<std::ptrdiff_t>(rope.inverseFrequencies.size()));
   }
-  const std::size_t unitColumns = at(headsPerUnit(spec.headDim)) * at(spec.headDim);
+  const std::size_t unitColumns = 2 * at(headsPerUnit(spec.headDim)) * at(spec.headDim);
   m_epilogueFloats = HugeArena::rounded(std::max(at(kEpilogueFloats), unitColumns));
   m_attentionBytes = HugeArena::rounded(attentionScratchBytes(spec.headDim));
   m_scratchBytes =
@@ -53,7 +53,7 @@ Status Activations::reserve(const DecoderSpec& spec,
   m_angles = reinterpret_cast<float*>(m_arena.allocate(angleBytes));
   m_scratch = m_arena.allocate(scratchBytes);
   const int widest = std::max(spec.hidden, spec.numHeads * spec.headDim);
-  Status status = m_inputs.reserve(maxRows, widest, keepFloats);
+  Status status = m_inputs.reserve(2 * maxRows, widest, keepFloats);
   if (status.isOk()) status = m_gated.reserve(maxRows, spec.ffn, keepFloats);
   return status;
 }

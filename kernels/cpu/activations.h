@@ -11,7 +11,7 @@
 namespace kernels::cpu {
 
 // Floats of a product that stay with the thread that made them until their epilogue is done.
-inline constexpr int kEpilogueFloats = 16384;
+inline constexpr int kEpilogueFloats = 32768;
 
 // All rows [maxRows, ...]; memory comes when it is first used. Different rows and different
 // threads' scratch may be written at once.
@@ -33,7 +33,8 @@ class Activations {
 
   float* sines(int rope, int row) { return cosines(rope, row) + m_maxPairs; }
 
-  QuantizedRows& inputs() { return m_inputs; }  // of the product at hand, but for `down`
+  // Of the product at hand, but for `down`; two rows for each row where the precision is Fine.
+  QuantizedRows& inputs() { return m_inputs; }
 
   QuantizedRows& gated() { return m_gated; }  // of `down`
 

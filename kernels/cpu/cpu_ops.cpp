@@ -130,19 +130,45 @@ void CpuOps::addUpdate(int row, int thread) {
 }
 
 // Norm of x, quantised as input row `row`.
-void CpuOps::normInto(const float* x, const std::vector<float>& weight, int row, int thread) {
+void CpuOps::normInto(
+    const float* x, const std::vector<float>& weight, Precision precision, int row, int thread) {
   float* normed = m_act.rowScratch(thread);
+  QuantizedRows& inputs = m_act.inputs();
   m_rows.rmsNorm(x, weight.data(), m_spec.hidden, m_spec.normEps, normed);
-  m_matmul.quantizeRow(normed, m_act.inputs(), row);
+  if (precision == Precision::Coarse) {
+    m_matmul.quantizeRow(normed, inputs, row);
+    return;
+  }
+  m_matmul.quantizeRow(normed, inputs, 2 * row);
+  m_rows.remainder(normed, inputs.row(2 * row), inputs.numGroups(), normed);
+  m_matmul.quantizeRow(normed, inputs, 2 * row + 1);
 }
 
-void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm) {
-  m_act.inputs().setShape(numRows, m_spec.hidden);
+void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm, Precision precision) {
+  m_act.inputs().setShape(precision == Precision::Fine ? 2 * numRows : numRows, m_spec.hidden);
   forRows(numRows, m_spec.hidden, [&](int row, int thread) {
     addUpdate(row, thread);
-    normInto(m_act.x(row), norm, row, thread);
+    normInto(m_act.x(row), norm, precision, row, thread);
   });
   m_hasUpdate = false;
+}
+
+// columns [rows, width] of fine input rows, all tiles in one part; `columns` holds twice that.
+void CpuOps::multiplyFine(const PackedMatrix& matrix,
+                          const MatmulRange& range,
+                          int width,
+                          float* columns) {
+  MatmulRange pairs = range;
+  pairs.rowBegin *= 2;
+  pairs.rowEnd *= 2;
+  m_matmul.multiplyTiles(matrix, m_act.inputs(), pairs, columns, width);
+  // Plain weights are multiplied with the f32 rows themselves: nothing is left to add.
+  const bool isPlain = isPlainFloat(matrix.partOfTile(range.tileBegin).layout);
+  for (std::ptrdiff_t row = 0; row < range.rowEnd - range.rowBegin; ++row) {
+    float* pair = columns + 2 * row * width;
+    if (!isPlain) m_rows.add(pair, pair + width, width);
+    if (row > 0) std::memcpy(columns + row * width, pair, static_cast<std::size_t>(width) * 4);
+  }
 }
 
 // Tile blocks first: few rows want many of them; many rows want row blocks of `maxRows` too.
@@ -172,7 +198,7 @@ MatmulRange CpuOps::rangeOf(const Cut& cut, int item, int numRows, int numTiles)
 Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
   if (batch.numTokens == 0) return Status::ok();
   const PackedLayer& weights = m_weights.layer(layer);
-  prepareInputs(batch.numTokens, weights.attnNorm);
+  prepareInputs(batch.numTokens, weights.attnNorm, Precision::Fine);
   const Stopwatch watch(m_counters.linearNs);
   m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
   const int unitTiles = headsPerUnit(m_spec.headDim) * m_spec.headDim / kTileColumns;
@@ -180,7 +206,7 @@ Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
   int numItems = 0;
   for (int part = 0; part < 3; ++part) {
     const int numTiles = weights.qkv.parts()[static_cast<std::size_t>(part)].numTiles;
-    const auto fits = static_cast<int>(m_act.epilogueFloats()) / (unitTiles * kTileColumns);
+    const auto fits = static_cast<int>(m_act.epilogueFloats()) / (2 * unitTiles * kTileColumns);
     cuts[part] = cutProduct(batch.numTokens, numTiles, m_spec.hidden, fits);
     cuts[part].tilesPerItem = unitTiles;
     cuts[part].numTileBlocks = (numTiles + unitTiles - 1) / unitTiles;
@@ -208,7 +234,7 @@ void CpuOps::runQkvPart(
       std::min(headsPerUnit(m_spec.headDim), part.numColumns / m_spec.headDim - firstHead);
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(numHeads) * m_spec.headDim;
   float* columns = m_act.epilogue(thread);
-  m_matmul.multiplyTiles(matrix, m_act.inputs(), range, columns, width);
+  multiplyFine(matrix, range, static_cast<int>(width), columns);
   for (int row = range.rowBegin; row < range.rowEnd; ++row, columns += width) {
     finishHeads(batch, {layer, partIndex, firstHead, row, thread}, numHeads, columns);
   }
@@ -327,7 +353,7 @@ Status CpuOps::project(int layer, const RaggedBatch& batch) {
 Status CpuOps::mlp(int layer, const RaggedBatch& batch) {
   if (batch.numTokens == 0) return Status::ok();
   const PackedLayer& weights = m_weights.layer(layer);
-  prepareInputs(batch.numTokens, weights.ffnNorm);
+  prepareInputs(batch.numTokens, weights.ffnNorm, Precision::Coarse);
   m_act.gated().setShape(batch.numTokens, m_spec.ffn);
   {
     const Stopwatch watch(m_counters.linearNs);
@@ -374,31 +400,47 @@ void CpuOps::runGateUp(const PackedLayer& layer, const MatmulRange& range, int t
 
 Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out) {
   if (count == 0) return Status::ok();
-  m_act.inputs().setShape(count, m_spec.hidden);
   forRows(batch.numTokens, m_spec.hidden, [&](int row, int thread) { addUpdate(row, thread); });
   m_hasUpdate = false;
+  m_act.inputs().setShape(2 * count, m_spec.hidden);
   forRows(count, m_spec.hidden, [&](int i, int thread) {
-    normInto(m_act.x(batch.logitRows[first + i]), m_weights.outputNorm(), i, thread);
+    const float* x = m_act.x(batch.logitRows[first + i]);
+    normInto(x, m_weights.outputNorm(), Precision::Fine, i, thread);
   });
   const Stopwatch watch(m_counters.linearNs);
   const PackedMatrix& matrix = m_weights.output();
   m_counters.linearOps += opsOf(matrix, count);
   constexpr int kMaxRows = 256;
-  const Cut cut = cutProduct(count, matrix.numTiles(), matrix.numInputs(), kMaxRows);
-  m_pool.run(cut.numItems(), [&](int item, int) {
-    if (isCancelled(batch)) return;
+  const Cut cut = cutProduct(count, matrix.numTiles(), 2 * matrix.numInputs(), kMaxRows);
+  m_pool.run(cut.numItems(), [&](int item, int thread) {
     const MatmulRange range = rangeOf(cut, item, count, matrix.numTiles());
-    const int column = matrix.firstColumnOfTile(range.tileBegin);
-    float* to = out + range.rowBegin * m_spec.vocabSize + column;
-    m_matmul.multiplyTiles(matrix, m_act.inputs(), range, to, m_spec.vocabSize);
-    if (m_spec.finalSoftCap == 0.0f) return;
-    const int last = range.tileEnd - 1;
-    const int end = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last);
-    for (int row = range.rowBegin; row < range.rowEnd; ++row, to += m_spec.vocabSize) {
-      m_rows.softCap(to, m_spec.finalSoftCap, end - column);
+    const int tilesAtOnce =
+        std::max(1, kEpilogueFloats / (2 * kTileColumns * (range.rowEnd - range.rowBegin)));
+    for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {
+      if (isCancelled(batch)) return;
+      MatmulRange part = range;
+      part.tileBegin = tile;
+      part.tileEnd = std::min(tile + tilesAtOnce, range.tileEnd);
+      storeLogits(matrix, part, thread, out);
     }
   });
   return statusOf(batch);
+}
+
+// Some columns of some rows of the output matrix.
+void CpuOps::storeLogits(const PackedMatrix& matrix,
+                         const MatmulRange& range,
+                         int thread,
+                         float* out) {
+  const int column = matrix.firstColumnOfTile(range.tileBegin), last = range.tileEnd - 1;
+  const int width = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last) - column;
+  float* columns = m_act.epilogue(thread);
+  multiplyFine(matrix, range, width, columns);
+  for (int row = range.rowBegin; row < range.rowEnd; ++row, columns += width) {
+    float* to = out + row * m_spec.vocabSize + column;
+    std::memcpy(to, columns, static_cast<std::size_t>(width) * 4);
+    if (m_spec.finalSoftCap != 0.0f) m_rows.softCap(to, m_spec.finalSoftCap, width);
+  }
 }
 
 void CpuOps::copyBlocks(std::span<const BlockCopy> copies) {

@@ -58,8 +58,19 @@ class CpuOps final : public Ops {
   template <typename Fn>
   void forRows(int numRows, int width, const Fn& fn);
   void addUpdate(int row, int thread);
-  void normInto(const float* x, const std::vector<float>& weight, int row, int thread);
-  void prepareInputs(int numRows, const std::vector<float>& norm);
+  // How a product's input rows are held: int8, or int8 and what its rounding left over, as two rows
+  // of one product whose results are added: about 15 bits. Measured on SmolLM2-135M Q4_1, 600
+  // tokens against f32: KLD 0.0041 with Coarse everywhere, 0.0015 with Fine attention inputs and
+  // output matrix, 0.0001 with Fine throughout; the MLP has the largest products and hurts least.
+  enum class Precision : std::uint8_t { Coarse, Fine };
+
+  void normInto(
+      const float* x, const std::vector<float>& weight, Precision precision, int row, int thread);
+  void prepareInputs(int numRows, const std::vector<float>& norm, Precision precision);
+  void multiplyFine(const PackedMatrix& matrix,
+                    const MatmulRange& range,
+                    int width,
+                    float* columns);
   void multiplyInto(const RaggedBatch& batch,
                     const PackedMatrix& matrix,
                     const QuantizedRows& rows);
@@ -67,6 +78,7 @@ class CpuOps final : public Ops {
       int layer, const RaggedBatch& batch, int part, int item, const Cut& cut, int thread);
   void finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns);
   void storeHead(const RaggedBatch& batch, const HeadPlace& place, const float* values);
+  void storeLogits(const PackedMatrix& matrix, const MatmulRange& range, int thread, float* out);
   void runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread);
 
   DecoderSpec m_spec;

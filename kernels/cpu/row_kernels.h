@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/quantized_group.h"
+
 namespace kernels::cpu {
 
 // One head after its projection: + bias, * norm, rope. Null pointers leave a stage out.
@@ -32,6 +34,8 @@ struct RowKernels {
   // x = cap * tanh(x / cap)
   void (*softCap)(float* x, float cap, int size);
   void (*finishHead)(const HeadJob& job, float* head);
+  // out[count * 32] = x - what the groups hold of it
+  void (*remainder)(const float* x, const QuantizedGroup* groups, int count, float* out);
   // Nearest, ties to even.
   void (*toBf16)(const float* x, int size, std::uint16_t* out);
   void (*toF16)(const float* x, int size, std::uint16_t* out);

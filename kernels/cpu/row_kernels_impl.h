@@ -120,6 +120,14 @@ struct RowLoops {
     if (job.cosines) job.isInterleaved ? rotateNeighbours(job, head) : rotateHalves(job, head);
   }
 
+  static void remainder(const float* x, const QuantizedGroup* groups, int count, float* out) {
+    for (int g = 0; g < count; ++g, x += 32, out += 32) {
+      for (int i = 0; i < 32; ++i) {
+        out[i] = x[i] - groups[g].scale * static_cast<float>(groups[g].values[i]);
+      }
+    }
+  }
+
   static void toBf16(const float* x, int size, std::uint16_t* out) {
     for (int i = 0; i < size; ++i) out[i] = bf16OfFloat(x[i]);
   }
@@ -129,7 +137,7 @@ struct RowLoops {
   }
 
   static constexpr RowKernels table() {
-    return {rmsNorm, add, scale, siluGate, geluGate, softCap, finishHead, toBf16, toF16};
+    return {rmsNorm, add, scale, siluGate, geluGate, softCap, finishHead, remainder, toBf16, toF16};
   }
 };
 
