@@ -55,6 +55,7 @@ TinyFamily evenHead() {
 
 TinyFamily qwen2Yarn() {
   TinyModelSpec spec = specOf("qwen2", 2, 7, 1, 32);
+  spec.hidden = 224;
   spec.tiedOutput = false;
   spec.ropeScaling = "yarn";
   spec.ropeScaleFactor = 8.0f;
@@ -109,6 +110,7 @@ TinyFamily gemma3() {
 // The same model on either side of its original context.
 TinyFamily phi3(const char* name, int promptLength, int maxContext) {
   TinyModelSpec spec = specOf("phi3", 2, 4, 2, 24);
+  spec.hidden = 96;
   spec.tiedOutput = false;
   spec.window = 28;
   spec.ropeDims = 16;
