@@ -132,9 +132,66 @@ Result<std::uint64_t> alignmentOf(const GgufMetadata& metadata, std::string_view
 }  // namespace
 
 GgufFile::GgufFile(std::string path, MappedFile file, GgufMetadata metadata)
-    : m_path(std::move(path)), m_file(std::move(file)), m_metadata(std::move(metadata)) {}
+    : m_path(std::move(path)),
+      m_file(std::move(file)),
+      m_fileBytes(m_file.bytes().size()),
+      m_metadata(std::move(metadata)) {}
 
 Result<GgufFile> GgufFile::open(const std::string& path) {
+  GgufFile file = TRY(openPart(path));
+  const GgufPart part = TRY(readPart(file.m_metadata, path));
+  if (part.count == 1) return file;
+  // The first part holds the metadata of all.
+  if (part.index != 0) file = TRY(openPartOf(path, part, 0));
+  for (int i = 1; i < part.count; ++i) {
+    GgufFile next = TRY(openPartOf(path, part, i));
+    TRY_VOID(file.addPart(std::move(next)));
+  }
+  TRY_VOID(file.checkTensorCount());
+  return file;
+}
+
+// Part `index` of the model that `part` at `path` belongs to.
+Result<GgufFile> GgufFile::openPartOf(const std::string& path, const GgufPart& part, int index) {
+  const std::string wanted = TRY(pathOfPart(path, part, index));
+  auto opened = openPart(wanted);
+  if (!opened && opened.error().code == ErrorCode::NotFound) {
+    return fileError(ErrorCode::NotFound, wanted,
+                     fmt::format("part {} of {} of the model is missing; the parts must lie beside "
+                                 "each other",
+                                 index + 1, part.count));
+  }
+  GgufFile file = TRY(std::move(opened));
+  const GgufPart found = TRY(readPart(file.m_metadata, wanted));
+  if (found == GgufPart{index, part.count}) return file;
+  return fileError(ErrorCode::CorruptFile, wanted,
+                   fmt::format("says it is part {} of {}, its name says part {} of {}",
+                               found.index + 1, found.count, index + 1, part.count));
+}
+
+Result<void> GgufFile::addPart(GgufFile part) {
+  for (GgufTensor& tensor : part.m_tensors) {
+    if (!m_index.emplace(tensor.name, m_tensors.size()).second) {
+      return fileError(
+          ErrorCode::CorruptFile, part.m_path,
+          fmt::format("has the tensor {}, which an earlier part has too", safeText(tensor.name)));
+    }
+    m_tensors.push_back(std::move(tensor));
+  }
+  m_fileBytes += part.m_fileBytes;
+  m_otherParts.push_back(std::move(part.m_file));  // the names of its tensors lie there
+  return {};
+}
+
+Result<void> GgufFile::checkTensorCount() const {
+  const auto count = TRY(m_metadata.integer("split.tensors.count"));
+  if (!count || *count == static_cast<std::int64_t>(m_tensors.size())) return {};
+  return fileError(ErrorCode::CorruptFile, m_path,
+                   fmt::format("split.tensors.count is {}, the parts have {} tensors", *count,
+                               m_tensors.size()));
+}
+
+Result<GgufFile> GgufFile::openPart(const std::string& path) {
   MappedFile mapped = TRY(MappedFile::open(path));
   GgufCursor cursor(mapped.bytes(), path);
   const Header header = TRY(readHeader(cursor, mapped.bytes()));
@@ -167,7 +224,7 @@ Result<void> GgufFile::placeTensors(std::uint64_t headerEnd) {
   if (m_tensors.empty()) return {};
   const std::uint64_t alignment = TRY(alignmentOf(m_metadata, m_path));
   const std::uint64_t dataBegin = (headerEnd + alignment - 1) / alignment * alignment;
-  const std::uint64_t dataBytes = fileBytes() > dataBegin ? fileBytes() - dataBegin : 0;
+  const std::uint64_t dataBytes = m_fileBytes > dataBegin ? m_fileBytes - dataBegin : 0;
   for (GgufTensor& tensor : m_tensors) {
     if (tensor.offset % alignment != 0) {
       return fileError(ErrorCode::CorruptFile, m_path,

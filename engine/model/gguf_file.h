@@ -1,4 +1,4 @@
-// A GGUF file (version 2 or 3), mapped, checked and indexed.
+// A GGUF file (version 2 or 3) or a model split into several, mapped, checked and indexed.
 // Source: the format's specification, ggml docs/gguf.md.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "engine/base/result.h"
 #include "engine/model/gguf_metadata.h"
+#include "engine/model/gguf_split.h"
 #include "engine/model/gguf_types.h"
 #include "engine/model/mapped_file.h"
 
@@ -23,7 +24,7 @@ struct GgufTensor {
   std::vector<std::int64_t> shape;  // fastest dimension first: a matrix is {cols, rows}
   std::int64_t elements = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t offset = 0;         // from the start of the file
+  std::uint64_t offset = 0;         // from the start of the file, or of its part
   const std::byte* data = nullptr;  // aligned to at least 8 bytes
 };
 
@@ -33,11 +34,12 @@ class GgufFile {
  public:
   // NotFound, InvalidArgument (cannot be read), CorruptFile (breaks the format, big-endian, or a
   // version other than 2 and 3). A type the format defines but we do not run is no error here.
+  // Any part of a split model opens the whole; a part that is not beside it is NotFound, named.
   static Result<GgufFile> open(const std::string& path);
 
-  const std::string& path() const { return m_path; }
+  const std::string& path() const { return m_path; }  // of the first part
 
-  std::uint64_t fileBytes() const { return m_file.bytes().size(); }
+  std::uint64_t fileBytes() const { return m_fileBytes; }  // of all parts
 
   std::uint32_t version() const { return m_version; }
 
@@ -49,12 +51,18 @@ class GgufFile {
 
  private:
   GgufFile(std::string path, MappedFile file, GgufMetadata metadata);
+  static Result<GgufFile> openPart(const std::string& path);
+  static Result<GgufFile> openPartOf(const std::string& path, const GgufPart& part, int index);
+  Result<void> addPart(GgufFile part);
+  Result<void> checkTensorCount() const;
   Result<void> readTensors(GgufCursor& cursor, std::uint64_t count);
   Result<void> placeTensors(std::uint64_t headerEnd);
   Result<void> checkOverlaps() const;
 
   std::string m_path;
   MappedFile m_file;
+  std::vector<MappedFile> m_otherParts;
+  std::uint64_t m_fileBytes = 0;
   std::uint32_t m_version = 0;
   GgufMetadata m_metadata;
   std::vector<GgufTensor> m_tensors;

@@ -98,6 +98,26 @@ std::string GgufWriter::bytes() const {
   return out.bytes();
 }
 
+std::vector<std::string> GgufWriter::splitBytes(int count) const {
+  std::vector<std::string> files;
+  for (int part = 0; part < count; ++part) {
+    GgufWriter writer(m_alignment);
+    if (part == 0) writer = *this;
+    writer.m_tensors.clear();
+    const auto wanted = static_cast<std::size_t>(part), parts = static_cast<std::size_t>(count);
+    for (std::size_t i = 0; i < m_tensors.size(); ++i) {
+      if (i * parts / m_tensors.size() == wanted) writer.m_tensors.push_back(m_tensors[i]);
+    }
+    writer.addRaw("split.no", GgufType::UInt16, ByteString().u16(static_cast<std::uint16_t>(part)));
+    writer.addRaw("split.count", GgufType::UInt16,
+                  ByteString().u16(static_cast<std::uint16_t>(count)));
+    writer.addRaw("split.tensors.count", GgufType::Int32,
+                  ByteString().u32(static_cast<std::uint32_t>(m_tensors.size())));
+    files.push_back(writer.bytes());
+  }
+  return files;
+}
+
 void GgufWriter::writeTo(const std::string& path) const {
   writeFile(path, bytes());
 }

@@ -68,6 +68,8 @@ class GgufWriter {
                  std::string data);
 
   std::string bytes() const;
+  // The same as `count` files: the first with all entries, each with its share of the tensors.
+  std::vector<std::string> splitBytes(int count) const;
   void writeTo(const std::string& path) const;
 
  private:

@@ -281,6 +281,10 @@ class TestGgufConfig : public QObject {
     QTest::addColumn<QString>("named");
     QTest::newRow("architecture") << "architecture"
                                   << "mamba";
+    QTest::newRow("qwen3moe") << "qwen3moe"
+                              << "\"qwen3moe\" is not run";
+    QTest::newRow("phimoe") << "phimoe"
+                            << "\"phimoe\" is not run";
     QTest::newRow("experts") << "experts"
                              << "8 experts";
     QTest::newRow("scaling") << "scaling"
@@ -305,9 +309,10 @@ class TestGgufConfig : public QObject {
       if (kind == "value") w.add("llama.attention.value_length", 32u);
     });
     if (kind == "type") writer.addTensor("x", 17, {256}, std::string(74, '\0'));
-    if (kind == "architecture" || kind == "empty") {
+    if (kind == "architecture" || kind == "empty" || kind.endsWith("moe")) {
+      const std::string other = kind == "architecture" ? "mamba" : kind.toStdString();
       writer = GgufWriter();
-      writer.add("general.architecture", kind == "empty" ? "llama" : "mamba");
+      writer.add("general.architecture", kind == "empty" ? std::string("llama") : other);
     }
     const auto config = read(writer);
     QVERIFY(!config.isOk());
