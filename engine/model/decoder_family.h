@@ -26,9 +26,10 @@ struct DecoderFamily {
   bool scalesEmbedding = false;  // by sqrt(hidden)
   // q, k and v are row ranges of one matrix, so are gate and up.
   bool fusesProjections = false;
-  float ropeBase = 10000.0f;                           // as the next ones, where the file
-  float attentionSoftCap = 0.0f, finalSoftCap = 0.0f;  // says nothing
-  // The size of this many layers scales attention by hidden / heads, not by its head size.
+  // Where the file says nothing.
+  float ropeBase = 10000.0f;
+  float attentionSoftCap = 0.0f, finalSoftCap = 0.0f;
+  // The model of this many layers scales attention by hidden / heads, not by its head size.
   int evenShareLayers = 0;
 };
 
