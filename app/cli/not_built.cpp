@@ -56,7 +56,7 @@ std::optional<std::string> notBuiltYet(const EngineConfig& config) {
       {limits.preemption == PreemptionKind::Swap, "--preemption swap"},
       {limits.policy == PolicyKind::Priority, "--policy priority"},
       {limits.policy == PolicyKind::Slo, "--policy slo"},
-      {limits.speculation != SpeculationKind::Off, "--speculate"},
+      {limits.speculation == SpeculationKind::Draft, "--speculate draft"},
   });
 }
 

@@ -94,6 +94,15 @@ struct EngineCounters {
   std::uint64_t lostEvents = 0;
 };
 
+// What speculation did since the model was loaded. A pass is one request's verification in one step.
+struct SpeculationSummary {
+  std::uint64_t passes = 0, drafted = 0, accepted = 0;
+  std::uint64_t tokens = 0;  // that came out of the passes, after stops and limits
+  std::vector<std::uint64_t> acceptedByPosition;  // [0] = the first guess of a pass
+  // Measured time a token of decode steps of the newest size; empty when not measured yet.
+  std::optional<double> plainMsPerToken, speculativeMsPerToken;
+};
+
 struct EngineSnapshot {
   std::uint64_t version = 0;  // grows with every publication
   std::int64_t timeNs = 0;
@@ -106,6 +115,7 @@ struct EngineSnapshot {
   std::vector<RequestSnapshot> requests;  // running, waiting, then the last finished
   StepSummary lastStep;
   EngineCounters counters;
+  SpeculationSummary speculation;
   double decodeTokensPerSecond = 0, prefillTokensPerSecond = 0;  // over the last second
 };
 

@@ -266,6 +266,16 @@ TokenId CandidateSet::draw(double u) {
   return m_isList ? drawFromList(u) : drawFromRow(u);
 }
 
+DrawShare CandidateSet::shareOf(TokenId id) const {
+  DrawShare share;
+  double sum = 0.0;
+  forEachWeighted(maxLogit(), [&](const Candidate& c, double weight) {
+    if (c.id == id) share = {sum, weight};
+    sum += weight;
+  });
+  return {share.before / sum, share.own / sum};
+}
+
 TokenId CandidateSet::drawFromList(double u) const {
   const float max = maxLogit();
   double left = u * sumOfWeights(max);

@@ -21,6 +21,11 @@ struct Candidate {
   }
 };
 
+// A candidate's part of the unit interval that draw() maps to tokens: [before, before + own).
+struct DrawShare {
+  double before = 0, own = 0;
+};
+
 // Engine thread only; keeps its buffers between rows. Every filter keeps at least one token.
 class CandidateSet {
  public:
@@ -37,6 +42,9 @@ class CandidateSet {
 
   // The candidate at `u` in [0, 1) of the cumulated mass.
   TokenId draw(double u);
+
+  // Where draw() gives this id; nothing of the interval when the id is no candidate.
+  DrawShare shareOf(TokenId id) const;
 
   // The `count` best in rank order (fewer when fewer are left); narrows nothing.
   std::vector<Candidate> best(std::size_t count) const;

@@ -39,6 +39,9 @@ class Sampler {
   // What is left of the row after the chain, for tests and the sampler's view.
   Result<std::vector<Candidate>> remaining(const DrawRequest& request);
 
+  // What the last sample() with a temperature above 0 gave this id of the draw's interval.
+  DrawShare lastShareOf(TokenId id) const { return m_candidates.shareOf(id); }
+
  private:
   // Runs the chain on m_scratch; false when the mask left no token.
   bool narrow(const DrawRequest& request);

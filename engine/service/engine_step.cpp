@@ -33,7 +33,8 @@ EngineStep::EngineStep(ModelSession& session,
     : m_session(session),
       m_gate(gate),
       m_hasCommands(std::move(hasCommands)),
-      m_checkInvariants(checkInvariants) {}
+      m_checkInvariants(checkInvariants),
+      m_drafts(session) {}
 
 StepOutcome EngineStep::run() {
   if (!plan()) return StepOutcome::NoWork;
@@ -49,6 +50,7 @@ StepOutcome EngineStep::run() {
 bool EngineStep::plan() {
   const Clock& clock = m_session.channels().clock;
   m_t0Ns = clock.nowNs();
+  m_drafts.propose();
   m_plan = m_session.scheduler().plan(m_t0Ns);
   m_scheduleNs = clock.nowNs() - m_t0Ns;
   if (m_checkInvariants) requireNone(sched::findPlanViolations(m_plan, m_session.scheduler()));
@@ -73,6 +75,7 @@ bool EngineStep::reserve() {
     requests.push_back(row.request);
   }
   m_outcomes.assign(m_plan.rows.size(), {});
+  for (std::size_t i = 0; i < m_outcomes.size(); ++i) m_outcomes[i].run.drafts = draftsOf(i);
   m_gate.open(std::move(requests));
   if (!m_hasCommands()) return true;
   // a command that came before the gate opened could not stop the step: look at it first
@@ -109,23 +112,29 @@ void EngineStep::sample(int first, int count, const float* logits) {
   m_sampleNs += clock.nowNs() - beginNs;
 }
 
-void EngineStep::sampleRow(std::size_t row, std::span<const float> logits) {
+std::span<const TokenId> EngineStep::draftsOf(std::size_t row) const {
   const sched::PlanRow& planned = m_plan.rows[row];
-  CHECK(planned.numDrafts == 0);  // verification needs its own rule
+  return std::span(m_plan.tokens)
+      .subspan(static_cast<std::size_t>(planned.firstToken + planned.numTokens - planned.numDrafts),
+               static_cast<std::size_t>(planned.numDrafts));
+}
+
+// A row has 1 + numDrafts rows of logits: those behind the first draft that falls are not needed.
+void EngineStep::sampleRow(std::size_t row, std::span<const float> logits) {
+  RowOutcome& outcome = m_outcomes[row];
+  if (!outcome.run.isOpen) return;
+  const sched::PlanRow& planned = m_plan.rows[row];
   ServedRequest* served = m_session.find(planned.request);
   CHECK(served != nullptr);
-  sample::DrawRequest draw;
-  draw.logits = logits;
-  draw.params = &served->spec.sampling;
-  draw.history = &served->history;
-  draw.position = planned.kvLength();
-  draw.wantRowHash = served->spec.wantRowHashes;
-  Result<SampledToken> sampled = m_sampler.sample(draw);
-  if (sampled) {
-    m_outcomes[row].token = std::move(sampled).value();
-  } else {
-    m_outcomes[row].failure = sampled.error();
-    m_outcomes[row].finish = FinishReason::Failed;
+  speculate::RunContext context;
+  context.params = &served->spec.sampling;
+  context.history = &served->history;
+  context.position = planned.kvLength() - planned.numDrafts;
+  context.wantRowHash = served->spec.wantRowHashes;
+  const Result<void> verified = speculate::verifyNext(m_sampler, context, logits, outcome.run);
+  if (!verified) {
+    outcome.failure = verified.error();
+    outcome.finish = FinishReason::Failed;
   }
 }
 
@@ -135,12 +144,9 @@ void EngineStep::commit() {
   m_results.clear();
   for (std::size_t row = 0; row < m_outcomes.size(); ++row) {
     RowOutcome& outcome = m_outcomes[row];
-    if (outcome.token) feedText(row);
+    feedText(row);
     if (outcome.failure) m_session.find(m_plan.rows[row].request)->failure = outcome.failure;
-    sched::RowResult result;
-    result.finish = outcome.finish;
-    if (outcome.token) result.tokens = std::span(&outcome.token->id, 1);
-    m_results.push_back(result);
+    m_results.push_back({outcome.ids, outcome.finish});
   }
   const std::int64_t textNs = clock.nowNs() - beginNs;
   m_ended = m_session.scheduler().commitStep(m_results);
@@ -149,20 +155,32 @@ void EngineStep::commit() {
   m_scheduleNs += m_t1Ns - beginNs - textNs;
 }
 
+// Takes the run's tokens as far as the first that ends the request; those behind it never were.
 void EngineStep::feedText(std::size_t row) {
   RowOutcome& outcome = m_outcomes[row];
   ServedRequest& served = *m_session.find(m_plan.rows[row].request);
-  served.history.append(outcome.token->id);
-  OutputText::Piece piece = served.output.feed(outcome.token->id);
-  outcome.text = std::move(piece.text);
-  if (piece.isStop) outcome.finish = FinishReason::Stop;
+  for (const SampledToken& token : outcome.run.tokens) {
+    if (outcome.finish != FinishReason::None) return;
+    served.history.append(token.id);
+    OutputText::Piece piece = served.output.feed(token.id);
+    outcome.ids.push_back(token.id);
+    outcome.text += piece.text;
+    if (piece.isStop) outcome.finish = FinishReason::Stop;
+  }
+}
+
+std::int64_t EngineStep::numNewTokens() const {
+  std::int64_t sum = 0;
+  for (const RowOutcome& outcome : m_outcomes) sum += static_cast<std::int64_t>(outcome.ids.size());
+  return sum;
 }
 
 void EngineStep::publish() {
   publishEntries();
   for (std::size_t row = 0; row < m_plan.rows.size(); ++row) publishRow(row);
   for (const sched::FinishedRequest& ended : m_ended) m_session.close(ended);
-  m_decodeRate.add(m_t1Ns, static_cast<std::int64_t>(m_sampledRows.size()));
+  m_drafts.recordStep(m_plan, numNewTokens(), m_t1Ns - m_t0Ns);
+  m_decodeRate.add(m_t1Ns, numNewTokens());
   m_prefillRate.add(m_t1Ns, m_plan.prefillTokens);
   publishIteration();
   summarize();
@@ -188,11 +206,14 @@ void EngineStep::publishRow(std::size_t index) {
   const sched::PlanRow& row = m_plan.rows[index];
   RowOutcome& outcome = m_outcomes[index];
   const SessionChannels& channels = m_session.channels();
+  m_drafts.recordRow(row, outcome.run, outcome.ids.size());
   channels.recorder.record(SliceRecord{m_plan.id.value, row.request.value,
                                        static_cast<std::uint32_t>(row.numTokens),
                                        static_cast<std::uint32_t>(row.kvLength()),
-                                       static_cast<std::uint16_t>(row.numDrafts), 0, row.phase});
-  if (!outcome.token) return;
+                                       static_cast<std::uint16_t>(row.numDrafts),
+                                       static_cast<std::uint16_t>(outcome.run.numAccepted()),
+                                       row.phase});
+  if (outcome.ids.empty()) return;
   ServedRequest& served = *m_session.find(row.request);
   if (served.times.firstTokenNs < 0) {
     served.times.prefilledNs = m_executedNs;
@@ -203,14 +224,27 @@ void EngineStep::publishRow(std::size_t index) {
         RequestRecord{row.request.value, m_t1Ns, 0, 0, RequestEvent::FirstToken, Reason::None});
   }
   served.times.lastTokenNs = m_t1Ns;
-  served.rate.add(m_t1Ns, 1);
-  const SampledToken& token = *outcome.token;
-  channels.recorder.record(TokenRecord{row.request.value, m_t1Ns, token.id,
-                                       static_cast<std::int32_t>(row.kvLength()), token.logprob,
-                                       TokenSource::Target});
+  served.rate.add(m_t1Ns, static_cast<std::int64_t>(outcome.ids.size()));
+  for (std::size_t i = 0; i < outcome.ids.size(); ++i) publishToken(row, outcome.run, i);
   TextDelta delta{row.request, std::move(outcome.text), {}};
-  delta.tokens.push_back(std::move(*outcome.token));
+  delta.tokens = std::move(outcome.run.tokens);
+  delta.tokens.resize(outcome.ids.size());
   channels.outbox.push(std::move(delta));
+}
+
+void EngineStep::publishToken(const sched::PlanRow& row,
+                              const speculate::DraftRun& run,
+                              std::size_t index) {
+  const bool isDraft = index < run.numAccepted();
+  const bool isBonus = !isDraft && row.numDrafts > 0 && run.numAccepted() == run.drafts.size();
+  const SampledToken& token = run.tokens[index];
+  const std::int64_t position = row.kvLength() - row.numDrafts + static_cast<std::int64_t>(index);
+  m_session.channels().recorder.record(
+      TokenRecord{row.request.value, m_t1Ns, token.id, static_cast<std::int32_t>(position),
+                  token.logprob,
+                  isDraft   ? TokenSource::Draft
+                  : isBonus ? TokenSource::Bonus
+                            : TokenSource::Target});
 }
 
 accounting::StepCost EngineStep::costOfPlan() const {

@@ -5,13 +5,17 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/api/accounting.h"
 #include "engine/api/snapshot.h"
 #include "engine/sample/sampler.h"
+#include "engine/service/draft_stage.h"
 #include "engine/service/model_session.h"
 #include "engine/service/step_gate.h"
+#include "engine/speculate/verifier.h"
 
 namespace engine::service {
 
@@ -40,6 +44,8 @@ class EngineStep {
 
   const StepSummary& lastSummary() const { return m_summary; }
 
+  SpeculationSummary speculation() const { return m_drafts.summary(); }
+
   double decodeTokensPerSecond(std::int64_t nowNs) { return m_decodeRate.perSecond(nowNs); }
 
   double prefillTokensPerSecond(std::int64_t nowNs) { return m_prefillRate.perSecond(nowNs); }
@@ -47,7 +53,8 @@ class EngineStep {
  private:
   // What became of one row of the plan.
   struct RowOutcome {
-    std::optional<SampledToken> token;
+    speculate::DraftRun run;
+    std::vector<TokenId> ids;  // of the run, as far as the request goes
     std::string text;
     FinishReason finish = FinishReason::None;
     std::optional<Error> failure;
@@ -61,8 +68,11 @@ class EngineStep {
   void publish();
 
   StepOutcome abandon(const Error& error);
+  std::span<const TokenId> draftsOf(std::size_t row) const;
   void sampleRow(std::size_t row, std::span<const float> logits);
   void feedText(std::size_t row);
+  void publishToken(const sched::PlanRow& row, const speculate::DraftRun& run, std::size_t index);
+  std::int64_t numNewTokens() const;
   void publishEntries();
   void publishRow(std::size_t row);
   void publishIteration();
@@ -74,6 +84,7 @@ class EngineStep {
   std::function<bool()> m_hasCommands;
   const bool m_checkInvariants;
   sample::Sampler m_sampler;
+  DraftStage m_drafts;
 
   sched::StepPlan m_plan;  // kept: the scheduler's own ends with the commit
   std::vector<exec::SequenceRows> m_rows;

@@ -28,9 +28,8 @@ Result<void> checkServable(const SchedulerLimits& limits) {
   if (limits.preemption == PreemptionKind::Swap)
     return notBuilt("preemption", "swap", "recompute is");
   if (limits.policy == PolicyKind::Slo) return notBuilt("policy", "slo", "fcfs and priority are");
-  if (limits.speculation != SpeculationKind::Off) {
-    return notBuilt("speculate", limits.speculation == SpeculationKind::Ngram ? "ngram" : "draft",
-                    "off is");
+  if (limits.speculation == SpeculationKind::Draft) {
+    return notBuilt("speculate", "draft", "off and ngram are");
   }
   return {};
 }

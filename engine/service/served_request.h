@@ -11,6 +11,7 @@
 #include "engine/sample/token_history.h"
 #include "engine/service/output_text.h"
 #include "engine/service/rate_meter.h"
+#include "engine/speculate/draft_length.h"
 
 namespace engine::service {
 
@@ -26,6 +27,7 @@ struct ServedRequest {
   OutputText output;
   RequestTimes times;
   RateMeter rate;
+  speculate::DraftLength draftLength;
   std::optional<Error> failure;  // why it ends with FinishReason::Failed
 };
 

@@ -54,6 +54,7 @@ void addSession(EngineSnapshot& snapshot, ModelSession& session, EngineStep& ste
                            session.lastFinished().end());
   snapshot.counters = sched::snapshotCounters(scheduler);
   snapshot.counters.lostEvents = session.channels().recorder.numLost();
+  snapshot.speculation = step.speculation();
   snapshot.lastStep = step.lastSummary();
   snapshot.decodeTokensPerSecond = step.decodeTokensPerSecond(snapshot.timeNs);
   snapshot.prefillTokensPerSecond = step.prefillTokensPerSecond(snapshot.timeNs);

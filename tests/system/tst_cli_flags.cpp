@@ -242,7 +242,7 @@ void TestCliFlags::whatIsNotBuiltSaysSo_data() {
                                        {"--kv-dtype", "int4"},
                                        {"--kv-cache", "off"},
                                        {"--policy", "slo"},
-                                       {"--speculate", "ngram"},
+                                       {"--speculate", "draft"},
                                        {"--n", "2"},
                                        {"--beam-width", "4"}}) {
     QTest::addRow("%s", qPrintable(arguments.join(' '))) << arguments;

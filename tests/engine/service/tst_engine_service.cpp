@@ -198,11 +198,11 @@ class TestEngineService : public QObject {
     limits.maxBatchedTokens = 0;
     bench.client.send(SetLimits{limits});
     limits = {};
-    limits.speculation = SpeculationKind::Ngram;
+    limits.speculation = SpeculationKind::Draft;
     bench.client.send(SetLimits{limits});
     QVERIFY(bench.client.waitFor([&] { return bench.client.notices.size() == 2; }));
     QVERIFY(bench.client.notices[0].text.find("max-batched-tokens is 0") != std::string::npos);
-    QVERIFY(bench.client.notices[1].text.find("ngram") != std::string::npos);
+    QVERIFY(bench.client.notices[1].text.find("draft") != std::string::npos);
     QVERIFY(bench.client.snapshot()->config.limits == SchedulerLimits{});
   }
 
