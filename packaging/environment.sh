@@ -41,7 +41,7 @@ need_disk() {
 }
 
 build_packages=(g++ cmake ninja-build pkg-config ccache
-  qt6-base-dev libqt6svg6-dev libqt6sql6-sqlite libqcustomplot-dev libgl-dev libvulkan-dev
+  qt6-base-dev qt6-svg-dev libqt6sql6-sqlite libqcustomplot-dev libgl-dev libvulkan-dev
   libsentencepiece-dev nlohmann-json3-dev libpcre2-dev libcli11-dev libfmt-dev libspdlog-dev libxxhash-dev
   qt6-wayland qt6-qpa-plugins fonts-inter fonts-jetbrains-mono fonts-noto-core fonts-noto-color-emoji)
 
