@@ -99,7 +99,11 @@ void EngineThread::endSession(const std::string& sentence) {
 }
 
 void EngineThread::releaseHeld(const std::string& whyNoModel) {
-  for (HeldSubmit& held : std::exchange(m_held, {})) {
+  // one leaves the list before it is served, so that an exception loses none of the others
+  while (!m_held.empty()) {
+    HeldSubmit held = std::move(m_held.front());
+    m_held.erase(m_held.begin());
+    m_asked = held.spec.id;
     if (m_session) {
       m_session->submit(std::move(held.spec), held.arrivalNs);
       continue;
@@ -109,6 +113,7 @@ void EngineThread::releaseHeld(const std::string& whyNoModel) {
     times.finishedNs = m_clock.nowNs();
     m_shared.outbox.push(refusal(held.spec.id, times, Error{ErrorCode::NotFound, whyNoModel}));
   }
+  m_asked = {};
   m_isDirty = true;
 }
 
@@ -185,11 +190,14 @@ void EngineThread::on(Query& query, std::int64_t) {
     return answer(query.id, Error{ErrorCode::NotFound, m_failure.empty() ? kNoModel : m_failure});
   }
   if (const auto* count = std::get_if<CountTokensQuery>(&query.question)) {
-    return answer(query.id, encodeConversation(count->conversation, m_session->model()));
+    return answer(query.id, tryEncoding([&] {
+                    return encodeConversation(count->conversation, m_session->model());
+                  }));
   }
-  answer(query.id,
-         m_session->model().tokenizer->encodeRaw(std::get<TokenizeQuery>(query.question).text,
-                                                 text::SpecialTokens::AddAndMatch));
+  const std::string& text = std::get<TokenizeQuery>(query.question).text;
+  answer(query.id, tryEncoding([&] {
+           return m_session->model().tokenizer->encodeRaw(text, text::SpecialTokens::AddAndMatch);
+         }));
 }
 
 void EngineThread::answer(QueryId id, Result<std::vector<TokenId>> result) {

@@ -83,8 +83,24 @@ void EngineThread::handle(EngineInput& input) {
   if (auto* event = std::get_if<LoadEvent>(&input.content)) {
     std::visit([this](auto& e) { on(e); }, *event);
   } else if (auto* command = std::get_if<Command>(&input.content)) {
+    m_asked = questionOf(*command);
     std::visit([&](auto& c) { on(c, input.sentNs); }, *command);
+    m_asked = {};
   }
+}
+
+EngineThread::Asked EngineThread::questionOf(const Command& command) {
+  if (const auto* submit = std::get_if<Submit>(&command)) return submit->spec.id;
+  if (const auto* query = std::get_if<Query>(&command)) return query->id;
+  return {};
+}
+
+void EngineThread::answerAsked(const Error& error, const std::vector<RequestId>& answered) {
+  const Asked asked = std::exchange(m_asked, {});
+  if (const auto* query = std::get_if<QueryId>(&asked)) answer(*query, error);
+  const auto* request = std::get_if<RequestId>(&asked);
+  if (request == nullptr || std::ranges::count(answered, *request) > 0) return;
+  m_shared.outbox.push(refusal(*request, {}, error));
 }
 
 void EngineThread::latch(const std::string& sentence) {
@@ -104,6 +120,8 @@ void EngineThread::latch(const std::string& sentence) {
     message.reason = FinishReason::Failed;
     m_shared.outbox.push(std::move(message));
   }
+  answerAsked(Error{ErrorCode::Internal, "the engine stopped: " + sentence}, open);
+  if (!m_switch.isLoading()) releaseHeld("the engine stopped: " + sentence);
   m_isDirty = m_mustPublish = true;
 }
 

@@ -55,12 +55,18 @@ class EngineThread {
     std::int64_t arrivalNs;
   };
 
+  // What waits for an answer to the command being handled.
+  using Asked = std::variant<std::monostate, RequestId, QueryId>;
+
   void turn();
   void takeInputs();
   std::chrono::milliseconds patience() const;
   void handle(EngineInput& input);
   void handleEvent(LoadEvent& event);
   void latch(const std::string& sentence);
+  static Asked questionOf(const Command& command);
+  // After an exception: whoever asked must not wait for ever. `answered` have heard already.
+  void answerAsked(const Error& error, const std::vector<RequestId>& answered);
 
   // commands (engine_commands.cpp)
   void on(LoadModel& command, std::int64_t sentNs);
@@ -104,6 +110,7 @@ class EngineThread {
   std::unique_ptr<ModelSession> m_session;
   std::unique_ptr<EngineStep> m_step;  // of m_session
   std::vector<HeldSubmit> m_held;      // sent while a model loads
+  Asked m_asked;                       // empty between two commands
   std::deque<EngineInput> m_inputs;
   std::string m_failure;  // latched; empty = healthy
 

@@ -1,5 +1,6 @@
 #include "engine/service/model_session.h"
 
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,7 +69,7 @@ ServedRequest* ModelSession::find(RequestId id) {
 
 Result<std::vector<TokenId>> ModelSession::prepare(const RequestSpec& spec) {
   TRY_VOID(checkRequest(spec, m_model.executor->vocabSize()));
-  return encodePrompt(spec, m_model);
+  return tryEncoding([&] { return encodePrompt(spec, m_model); });
 }
 
 void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
@@ -82,6 +83,14 @@ void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
   }
   m_channels.recorder.record(
       RequestRecord{spec.id.value, arrivalNs, 0, 0, RequestEvent::Arrived, Reason::None});
+  if (const auto* given = std::get_if<TokenPrompt>(&spec.prompt)) {
+    // before the ids are copied: there may be any number of them
+    const std::int64_t length = std::ssize(given->ids), limit = m_model.info->maxContext;
+    if (length >= limit) {
+      const Reason reason = Reason::RefusedTooLong;
+      return refuse(spec, times, refusalError({reason, length + 1, limit}), reason);
+    }
+  }
   auto prepared = prepare(spec);
   if (!prepared) return refuse(spec, times, prepared.error(), Reason::RefusedBadInput);
   times.tokenisedNs = m_channels.clock.nowNs();

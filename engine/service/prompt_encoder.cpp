@@ -1,5 +1,7 @@
 #include "engine/service/prompt_encoder.h"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,6 +64,18 @@ Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedM
         "the prompt is empty and this model puts no token before it; it needs at least 1 token");
   }
   return ids;
+}
+
+Result<std::vector<TokenId>> tryEncoding(
+    const std::function<Result<std::vector<TokenId>>()>& encode) {
+  try {
+    return encode();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::OutOfMemory, "there is not enough memory to turn the text into tokens"};
+  } catch (const std::exception& unforeseen) {
+    return Error{ErrorCode::Internal,
+                 fmt::format("the text cannot be turned into tokens: {}", unforeseen.what())};
+  }
 }
 
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize) {

@@ -1,6 +1,7 @@
 // A request's prompt to token ids, with every reason to turn it down said in one sentence.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "engine/api/request.h"
@@ -16,6 +17,10 @@ Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedM
 
 // The conversation as it would be submitted.
 Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt, const LoadedModel& model);
+
+// What `encode` gives; what it throws becomes an Error, as one text must not stop the engine.
+Result<std::vector<TokenId>> tryEncoding(
+    const std::function<Result<std::vector<TokenId>>()>& encode);
 
 // Values that no model can serve, and kinds of request that are not built yet.
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize);

@@ -114,6 +114,11 @@ TokenId& FakeExecutor::slot(const exec::SequenceRows& rows, std::int64_t positio
                                           m_layout.offsetOf(position))];
 }
 
+std::int64_t FakeExecutor::vocabSize() const {
+  if (m_control->throwsAtSubmit.exchange(false)) throw std::runtime_error("something unforeseen");
+  return kFakeVocabSize;
+}
+
 Result<void> FakeExecutor::pretendToWork(const std::atomic<bool>* cancel) {
   ++m_control->stepsBegun;
   if (!sleepUnlessRaised(m_control->stepDelayMs, cancel)) {

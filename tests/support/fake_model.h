@@ -22,6 +22,7 @@ struct FakeControl {
   std::atomic<int> stepDelayMs{0};  // of each step; looks at the cancel flag every millisecond
   std::atomic<int> stepsToFail{0};  // the next so many steps fail on the device
   std::atomic<bool> throwsNext{false};
+  std::atomic<bool> throwsAtSubmit{false};  // while the next request is looked at
   std::atomic<int> stepsBegun{0}, stepsDone{0};
   std::atomic<int> loadDelayMs{0};  // looks at the cancel flag every millisecond
   std::atomic<int> loadsBegun{0}, loadsEnded{0};
@@ -36,7 +37,7 @@ class FakeExecutor final : public engine::exec::Executor {
                                const std::atomic<bool>* cancel,
                                const engine::exec::LogitsSink& sink) override;
 
-  std::int64_t vocabSize() const override { return kFakeVocabSize; }
+  std::int64_t vocabSize() const override;
 
   int maxLogitRows() const override { return 3; }  // few, so that chunks are met
 

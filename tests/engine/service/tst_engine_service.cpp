@@ -228,6 +228,63 @@ class TestEngineService : public QObject {
     QVERIFY(std::holds_alternative<Error>(bench.client.answers[QueryId(5)].answer));
   }
 
+  void aPromptThatCannotBeEncodedEndsItselfAlone() {
+    ServiceBench bench;
+    QVERIFY(bench.load());
+    RequestSpec spec = textRequest("", greedy(5));
+    spec.prompt = ChatPrompt{R"({"messages":[5]})", ""};  // the toy's renderer throws
+    const RequestId bad = bench.client.submit(spec);
+    bench.client.send(Query{QueryId(1), CountTokensQuery{{R"({"messages":[5]})", ""}}});
+    const RequestId good = bench.client.submit("abc", greedy(5));
+    QVERIFY(bench.client.waitForAll());
+    QVERIFY(bench.client.request(bad).finished.reason == FinishReason::Refused);
+    QVERIFY(bench.client.request(bad).finished.errorCode == ErrorCode::Internal);
+    QVERIFY(bench.client.request(good).finished.reason == FinishReason::Length);
+    QVERIFY(std::holds_alternative<Error>(bench.client.answers[QueryId(1)].answer));
+    QVERIFY(bench.comesToRest());
+  }
+
+  void aPromptOfAnyLengthIsRefusedWithBothNumbers() {
+    ServiceBench bench;
+    QVERIFY(bench.load());  // its context holds 256
+    for (const std::size_t length : {std::size_t{256}, std::size_t{257}, std::size_t{3'000'000}}) {
+      RequestSpec spec = textRequest("", greedy(5));
+      spec.prompt = TokenPrompt{std::vector<TokenId>(length, 'a')};
+      const RequestId id = bench.client.submit(spec);
+      QVERIFY(bench.client.waitForEnd(id));
+      QCOMPARE(bench.client.request(id).finished.explanation,
+               "the prompt has " + std::to_string(length) +
+                   " tokens; the context holds 256, and 1 must be left to answer");
+    }
+    RequestSpec spec = textRequest("", greedy(5));
+    spec.prompt = TokenPrompt{std::vector<TokenId>(255, 'a')};
+    const RequestId id = bench.client.submit(spec);
+    QVERIFY(bench.client.waitForEnd(id));
+    QCOMPARE(bench.client.request(id).ids.size(), std::size_t{1});
+  }
+
+  void whenTheEngineStopsEveryoneHearsOfIt() {
+    for (const bool isHeld : {false, true}) {  // sent to the loaded model, or while it loads
+      ServiceBench bench;
+      if (isHeld) {
+        bench.control->loadDelayMs = 50;
+        bench.client.send(LoadModel{});
+      } else {
+        QVERIFY(bench.load());
+      }
+      bench.control->throwsAtSubmit = true;
+      const std::vector<RequestId> ids = {bench.client.submit("abc", greedy(5)),
+                                          bench.client.submit("abd", greedy(5))};
+      QVERIFY(bench.client.waitForAll(5'000));
+      for (const RequestId id : ids) {
+        QCOMPARE(bench.client.request(id).numFinished, 1);
+        QCOMPARE(bench.client.request(id).finished.explanation,
+                 std::string("the engine stopped: something unforeseen"));
+      }
+      QVERIFY(bench.client.waitForState(EngineState::Failed));
+    }
+  }
+
   void snapshotsComeAtABoundedRate() {
     ServiceBench bench;
     QVERIFY(bench.load(200, 4));
