@@ -1,3 +1,4 @@
+// labels: timed
 // The whole window offscreen, with a scripted engine behind it.
 #include "ui/main_window.h"
 

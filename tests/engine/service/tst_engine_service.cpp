@@ -1,5 +1,5 @@
 // The engine thread with a toy model: answers, events, cancel, pause, knobs, questions, shutdown.
-// labels: contract threads
+// labels: contract threads timed
 #include <chrono>
 #include <map>
 #include <random>

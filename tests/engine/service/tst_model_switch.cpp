@@ -1,6 +1,6 @@
 // Loading while the front end does other things (H10, the engine's part): nothing blocks, the last
 // chosen model wins, a load can be given up, what was sent meanwhile is not lost.
-// labels: contract threads
+// labels: contract threads timed
 #include <chrono>
 #include <thread>
 

@@ -1,3 +1,4 @@
+// labels: timed
 // The template language itself: what every construct writes, what it refuses, and its bounds.
 #include <QtTest>
 

@@ -1,3 +1,4 @@
+// labels: timed
 #include "kernels/cpu/cpu_ops.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// labels: timed
 #include "kernels/cpu/thread_pool.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// labels: timed
 // The transcript: what a flush costs, following and yielding, sleeping views.
 #include "ui/views/transcript_view.h"
 
