@@ -9,6 +9,7 @@
 
 #include "engine/api/command.h"
 #include "engine/api/message.h"
+#include "engine/api/replay_control.h"
 #include "engine/api/snapshot.h"
 #include "engine/api/trace_event.h"
 
@@ -39,6 +40,8 @@ class EngineHandle {
   virtual std::shared_ptr<const EngineSnapshot> latestSnapshot() const = 0;
   // The engine clock's now, for "so long ago" in views.
   virtual std::int64_t nowNs() const = 0;
+  // Null unless this plays a recorded run.
+  virtual ReplayControl* replayControl() { return nullptr; }
 };
 
 }  // namespace engine

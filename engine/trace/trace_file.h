@@ -1,0 +1,88 @@
+// The versioned file of a recorded run: a signature, then records of one length, one checksum and
+// one payload each, so that a file cut anywhere is read up to its last whole record.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/result.h"
+#include "engine/trace/trace_record.h"
+
+namespace engine::trace {
+
+// Bytes of a file's beginning that tell a trace; enough for isTraceFile.
+inline constexpr std::string_view kTraceSignature = "TSRATRCE";
+
+// Whether a file begins as traces do. False when it cannot be read.
+bool isTraceFile(const std::string& path);
+
+// Appends records. One thread. What failed once stays failed and writes no more.
+class TraceWriter {
+ public:
+  // Replaces a file of that name. InvalidArgument when it cannot be written.
+  static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
+  // Writes the end record: the mark of a whole recording.
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Once, before all others.
+  void writeHeader(const TraceHeader& header);
+  void writeOpening(std::int64_t timeNs, const RequestOpening& opening);
+  // timeNs: when they were taken from the engine; each shows at its own time if it has one.
+  void writeEvents(std::int64_t timeNs, std::span<const TraceEvent> events);
+  void writeMessages(std::int64_t timeNs, std::span<const EngineMessage> messages);
+  // A key frame now and then, else what changed.
+  void writeSnapshot(std::shared_ptr<const EngineSnapshot> snapshot);
+  // Events that the ring had to drop since the last such record.
+  void writeLoss(std::int64_t timeNs, std::uint64_t count);
+
+  // Hands what was written to the system: it survives the program from here on.
+  Result<void> flush();
+
+  std::uint64_t numBytes() const { return m_numBytes; }
+
+ private:
+  explicit TraceWriter(std::FILE* file, std::string path);
+  void writeRecord(int kind);  // m_payload
+  void writeBytes(std::string_view bytes);
+
+  std::FILE* m_file;
+  std::string m_path;
+  std::string m_payload;
+  std::shared_ptr<const EngineSnapshot> m_lastSnapshot;
+  std::int64_t m_lastKeyNs = 0;
+  std::uint64_t m_numBytes = 0;
+  bool m_hasFailed = false;
+};
+
+// A whole file in memory, decoded but for the snapshots.
+struct Trace {
+  TraceHeader header;
+  // Times never go back within a list.
+  std::vector<Timed<TraceEvent>> events;
+  std::vector<Timed<EngineMessage>> messages;
+  std::vector<Timed<RequestOpening>> openings;
+  std::vector<Timed<StoredSnapshot>> snapshots;  // each decodes: tried while reading
+  std::vector<Timed<std::uint64_t>> losses;
+  std::string bytes;       // the file
+  std::string cutSentence;  // why the recording ends early; empty for a whole one
+
+  std::int64_t beginNs() const;
+  std::int64_t endNs() const;
+  // The snapshot at `index`, by way of the key frame before it.
+  EngineSnapshot snapshotAt(std::size_t index) const;
+  // The one after `base`, which is the snapshot at index - 1.
+  EngineSnapshot snapshotAfter(const EngineSnapshot& base, std::size_t index) const;
+};
+
+// NotFound; CorruptFile for what is not a trace; Unsupported for a later version. A file that is cut
+// or damaged behind its signature is read up to there, and says so.
+Result<Trace> readTrace(const std::string& path);
+
+}  // namespace engine::trace
