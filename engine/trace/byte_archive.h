@@ -1,6 +1,6 @@
-// Plain values as bytes and back: whole numbers as varints, floats as they lie in memory, strings and
-// lists with their length before them. A struct takes part through an overload of fields(), an enum
-// through one of isKnown().
+// Plain values as bytes and back: whole numbers as varints, floats as they lie in memory, strings
+// and lists with their length before them. A struct takes part through an overload of fields(), an
+// enum through one of isKnown().
 #pragma once
 
 #include <cstddef>
@@ -132,8 +132,11 @@ class ByteReader {
   }
 
   bool isOk() const { return m_isOk; }
+
   bool isAtEnd() const { return m_isOk && m_bytes.empty(); }
+
   std::size_t numLeft() const { return m_bytes.size(); }
+
   void fail() {
     m_isOk = false;
     m_bytes = {};

@@ -37,14 +37,14 @@ std::string bytesOf(const RequestSnapshot& request) {
 template <typename A>
 void smallFields(A& a, EngineSnapshot& v) {
   a(v.version, v.timeNs, v.state, v.failure, v.pool, v.lastStep, v.counters,
-    v.decodeTokensPerSecond, v.prefillTokensPerSecond);
+    v.decodeTokensPerSecond, v.prefillTokensPerSecond, v.speculation);
 }
 
 void writeRequest(ByteWriter& a, const RequestSnapshot& request, const EngineSnapshot* base) {
   const RequestSnapshot* before = findRequest(base, request.id);
   const std::string bytes = bytesOf(request);
-  const bool isUnchanged = before != nullptr && before->blocks == request.blocks &&
-                           bytesOf(*before) == bytes;
+  const bool isUnchanged =
+      before != nullptr && before->blocks == request.blocks && bytesOf(*before) == bytes;
   a(isUnchanged);
   if (isUnchanged) return a(request.id);
   a(request);
@@ -145,10 +145,14 @@ std::optional<EngineSnapshot> decodeSnapshot(std::string_view bytes, const Engin
   bool hasModel = false, hasConfig = false;
   a(hasModel, hasConfig);
   if (base == nullptr && !(hasModel && hasConfig)) return std::nullopt;
-  if (hasModel) a(snapshot.model);
-  else snapshot.model = base->model;
-  if (hasConfig) a(snapshot.config);
-  else snapshot.config = base->config;
+  if (hasModel)
+    a(snapshot.model);
+  else
+    snapshot.model = base->model;
+  if (hasConfig)
+    a(snapshot.config);
+  else
+    snapshot.config = base->config;
   std::size_t numRequests = 0;
   a(numRequests);
   if (numRequests > a.numLeft()) return std::nullopt;

@@ -86,7 +86,8 @@ void SnapshotProgress::on(const SliceRecord& record) {
 }
 
 void SnapshotProgress::on(const BlockRecord& record) {
-  if (record.block < 0 || static_cast<std::size_t>(record.block) >= m_snapshot.blocks.size()) return;
+  if (record.block < 0 || static_cast<std::size_t>(record.block) >= m_snapshot.blocks.size())
+    return;
   BlockSnapshot& block = m_snapshot.blocks[static_cast<std::size_t>(record.block)];
   block.refCount = record.refCount;
   block.hash = record.hash;

@@ -13,14 +13,17 @@ namespace {
 constexpr int kProcess = 1;
 constexpr int kEngineTrack = 0;
 
-// A JSON string literal. Text that comes from a model may hold bytes that are not UTF-8: they leave as
-// U+FFFD.
+// A JSON string literal. Text that comes from a model may hold bytes that are not UTF-8: they leave
+// as U+FFFD.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const int length = byte < 0x80 ? 1 : byte >= 0xC2 && byte < 0xE0 ? 2 : byte >= 0xE0 && byte < 0xF0 ? 3
-                       : byte >= 0xF0 && byte < 0xF5 ? 4 : 0;
+    const int length = byte < 0x80                   ? 1
+                       : byte >= 0xC2 && byte < 0xE0 ? 2
+                       : byte >= 0xE0 && byte < 0xF0 ? 3
+                       : byte >= 0xF0 && byte < 0xF5 ? 4
+                                                     : 0;
     bool isWhole = length > 0 && i + static_cast<std::size_t>(length) <= text.size();
     for (int k = 1; isWhole && k < length; ++k) {
       isWhole = (static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]) & 0xC0) == 0x80;
@@ -30,15 +33,20 @@ std::string quoted(std::string_view text) {
       ++i;
       continue;
     }
-    if (byte == '"' || byte == '\\') out += {'\\', static_cast<char>(byte)};
-    else if (byte < 0x20) out += fmt::format("\\u{:04x}", byte);
-    else out += text.substr(i, static_cast<std::size_t>(length));
+    if (byte == '"' || byte == '\\')
+      out += {'\\', static_cast<char>(byte)};
+    else if (byte < 0x20)
+      out += fmt::format("\\u{:04x}", byte);
+    else
+      out += text.substr(i, static_cast<std::size_t>(length));
     i += static_cast<std::size_t>(length);
   }
   return out + "\"";
 }
 
-double us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
+double us(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e3;
+}
 
 std::string csvText(std::string_view text) {
   if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
@@ -61,7 +69,10 @@ class ChromeEvents {
         kProcess, track, track);
   }
 
-  void slice(int track, const char* name, std::int64_t t0Ns, std::int64_t t1Ns,
+  void slice(int track,
+             const char* name,
+             std::int64_t t0Ns,
+             std::int64_t t1Ns,
              const std::string& arguments) {
     add(R"({{"ph":"X","pid":{},"tid":{},"name":"{}","ts":{:.3f},"dur":{:.3f},"args":{{{}}}}})",
         kProcess, track, name, us(t0Ns), us(t1Ns - t0Ns), arguments);
@@ -73,9 +84,10 @@ class ChromeEvents {
   }
 
   std::string document(const std::string& program) const {
-    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"program\":{}}},"
-                       "\"traceEvents\":[\n{}\n]}}\n",
-                       quoted(program), m_events);
+    return fmt::format(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"program\":{}}},"
+        "\"traceEvents\":[\n{}\n]}}\n",
+        quoted(program), m_events);
   }
 
  private:
@@ -101,19 +113,20 @@ std::int64_t numBlocks(const Trace& trace) {
 void addIterations(ChromeEvents& events, const TraceSummary& summary, std::int64_t blocks) {
   events.nameTrack(kEngineTrack, "engine");
   for (const IterationRecord& step : summary.iterations) {
-    events.slice(kEngineTrack, "iteration", step.t0Ns, step.t1Ns,
-                 fmt::format(R"("id":{},"prefill_tokens":{},"decode_tokens":{},"schedule_us":{:.3f},)"
-                             R"("model_us":{:.3f},"sample_us":{:.3f},"limit":"{}")",
-                             step.id, step.prefillTokens, step.decodeTokens, us(step.scheduleNs),
-                             us(step.modelNs), us(step.sampleNs), reasonName(step.limit)));
+    events.slice(
+        kEngineTrack, "iteration", step.t0Ns, step.t1Ns,
+        fmt::format(R"("id":{},"prefill_tokens":{},"decode_tokens":{},"schedule_us":{:.3f},)"
+                    R"("model_us":{:.3f},"sample_us":{:.3f},"limit":"{}")",
+                    step.id, step.prefillTokens, step.decodeTokens, us(step.scheduleNs),
+                    us(step.modelNs), us(step.sampleNs), reasonName(step.limit)));
     events.counter("requests", step.t0Ns,
                    fmt::format(R"("running":{},"waiting":{})", step.running, step.waiting));
     const std::int64_t used = blocks - step.freeBlocks - step.cachedBlocks;
-    events.counter("KV blocks", step.t1Ns,
-                   blocks > 0 ? fmt::format(R"("used":{},"cached":{},"free":{})", used,
-                                            step.cachedBlocks, step.freeBlocks)
-                              : fmt::format(R"("cached":{},"free":{})", step.cachedBlocks,
-                                            step.freeBlocks));
+    events.counter(
+        "KV blocks", step.t1Ns,
+        blocks > 0 ? fmt::format(R"("used":{},"cached":{},"free":{})", used, step.cachedBlocks,
+                                 step.freeBlocks)
+                   : fmt::format(R"("cached":{},"free":{})", step.cachedBlocks, step.freeBlocks));
   }
 }
 
@@ -123,8 +136,8 @@ void addRequest(ChromeEvents& events, const RequestSummary& request, int track) 
   for (const RequestSpan& span : request.spans) {
     const bool isStep = span.tokens > 0;
     events.slice(track, spanName(span.kind), span.t0Ns, span.t1Ns,
-                 isStep ? fmt::format(R"("iteration":{},"tokens":{},"kv_length":{})", span.iteration,
-                                      span.tokens, span.kvLength)
+                 isStep ? fmt::format(R"("iteration":{},"tokens":{},"kv_length":{})",
+                                      span.iteration, span.tokens, span.kvLength)
                         : std::string());
   }
 }

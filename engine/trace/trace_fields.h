@@ -9,28 +9,85 @@ namespace engine::trace {
 
 // --- enums: a number that is none of theirs is damage
 
-inline bool isKnown(const ByteReader&, DeviceKind v) { return v <= DeviceKind::Cuda; }
-inline bool isKnown(const ByteReader&, IsaKind v) { return v <= IsaKind::Amx; }
-inline bool isKnown(const ByteReader&, AllocatorKind v) { return v <= AllocatorKind::Contiguous; }
-inline bool isKnown(const ByteReader&, KvDType v) { return v <= KvDType::Int4; }
-inline bool isKnown(const ByteReader&, BatchingKind v) { return v <= BatchingKind::Dynamic; }
-inline bool isKnown(const ByteReader&, PreemptionKind v) { return v <= PreemptionKind::Swap; }
-inline bool isKnown(const ByteReader&, PolicyKind v) { return v <= PolicyKind::Slo; }
-inline bool isKnown(const ByteReader&, SpeculationKind v) { return v <= SpeculationKind::Draft; }
-inline bool isKnown(const ByteReader&, Reason v) { return reasonName(v)[0] != '\0'; }
-inline bool isKnown(const ByteReader&, FinishReason v) { return v <= FinishReason::Failed; }
+inline bool isKnown(const ByteReader&, DeviceKind v) {
+  return v <= DeviceKind::Cuda;
+}
+
+inline bool isKnown(const ByteReader&, IsaKind v) {
+  return v <= IsaKind::Amx;
+}
+
+inline bool isKnown(const ByteReader&, AllocatorKind v) {
+  return v <= AllocatorKind::Contiguous;
+}
+
+inline bool isKnown(const ByteReader&, KvDType v) {
+  return v <= KvDType::Int4;
+}
+
+inline bool isKnown(const ByteReader&, BatchingKind v) {
+  return v <= BatchingKind::Dynamic;
+}
+
+inline bool isKnown(const ByteReader&, PreemptionKind v) {
+  return v <= PreemptionKind::Swap;
+}
+
+inline bool isKnown(const ByteReader&, PolicyKind v) {
+  return v <= PolicyKind::Slo;
+}
+
+inline bool isKnown(const ByteReader&, SpeculationKind v) {
+  return v <= SpeculationKind::Draft;
+}
+
+inline bool isKnown(const ByteReader&, Reason v) {
+  return reasonName(v)[0] != '\0';
+}
+
+inline bool isKnown(const ByteReader&, FinishReason v) {
+  return v <= FinishReason::Failed;
+}
+
 inline bool isKnown(const ByteReader&, ErrorCode v) {
   return v >= ErrorCode::InvalidArgument && v <= ErrorCode::Internal;
 }
-inline bool isKnown(const ByteReader&, Severity v) { return v <= Severity::Failure; }
-inline bool isKnown(const ByteReader&, EngineState v) { return v <= EngineState::Failed; }
-inline bool isKnown(const ByteReader&, RequestState v) { return v <= RequestState::Finished; }
-inline bool isKnown(const ByteReader&, BlockState v) { return v <= BlockState::Cached; }
-inline bool isKnown(const ByteReader&, SlicePhase v) { return v <= SlicePhase::Verify; }
-inline bool isKnown(const ByteReader&, TokenSource v) { return v <= TokenSource::Bonus; }
-inline bool isKnown(const ByteReader&, BlockOp v) { return v <= BlockOp::SwapIn; }
-inline bool isKnown(const ByteReader&, RequestEvent v) { return v <= RequestEvent::Cancelled; }
-inline bool isKnown(const ByteReader&, TraceKind v) { return v <= TraceKind::Knob; }
+
+inline bool isKnown(const ByteReader&, Severity v) {
+  return v <= Severity::Failure;
+}
+
+inline bool isKnown(const ByteReader&, EngineState v) {
+  return v <= EngineState::Failed;
+}
+
+inline bool isKnown(const ByteReader&, RequestState v) {
+  return v <= RequestState::Finished;
+}
+
+inline bool isKnown(const ByteReader&, BlockState v) {
+  return v <= BlockState::Cached;
+}
+
+inline bool isKnown(const ByteReader&, SlicePhase v) {
+  return v <= SlicePhase::Verify;
+}
+
+inline bool isKnown(const ByteReader&, TokenSource v) {
+  return v <= TokenSource::Bonus;
+}
+
+inline bool isKnown(const ByteReader&, BlockOp v) {
+  return v <= BlockOp::SwapIn;
+}
+
+inline bool isKnown(const ByteReader&, RequestEvent v) {
+  return v <= RequestEvent::Cancelled;
+}
+
+inline bool isKnown(const ByteReader&, TraceKind v) {
+  return v <= TraceKind::Knob;
+}
 
 // --- configuration and model
 
@@ -182,6 +239,12 @@ void fields(A& a, EngineCounters& v) {
   a(v.steps, v.preemptions, v.swaps, v.cowCopies, v.prefixQueries, v.prefixHits, v.evictions,
     v.promptTokens, v.generatedTokens, v.peakBlocks, v.leakedBlocks, v.paddedTokens,
     v.idleSlotSteps, v.lostEvents);
+}
+
+template <typename A>
+void fields(A& a, SpeculationSummary& v) {
+  a(v.passes, v.drafted, v.accepted, v.tokens, v.acceptedByPosition, v.plainMsPerToken,
+    v.speculativeMsPerToken);
 }
 
 // --- events

@@ -70,7 +70,7 @@ struct Trace {
   std::vector<Timed<RequestOpening>> openings;
   std::vector<Timed<StoredSnapshot>> snapshots;  // each decodes: tried while reading
   std::vector<Timed<std::uint64_t>> losses;
-  std::string bytes;       // the file
+  std::string bytes;        // the file
   std::string cutSentence;  // why the recording ends early; empty for a whole one
 
   std::int64_t beginNs() const;
@@ -81,8 +81,8 @@ struct Trace {
   EngineSnapshot snapshotAfter(const EngineSnapshot& base, std::size_t index) const;
 };
 
-// NotFound; CorruptFile for what is not a trace; Unsupported for a later version. A file that is cut
-// or damaged behind its signature is read up to there, and says so.
+// NotFound; CorruptFile for what is not a trace; Unsupported for a later version. A file that is
+// cut or damaged behind its signature is read up to there, and says so.
 Result<Trace> readTrace(const std::string& path);
 
 }  // namespace engine::trace

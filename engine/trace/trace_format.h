@@ -1,7 +1,7 @@
 // The bytes of a trace file, version 1, little-endian:
 //   "TSRATRCE", u32 version, then records to the end of the file:
-//   u32 payload bytes, u32 checksum (low half of the payload's XXH64, the kind as its seed), u8 kind,
-//   payload.
+//   u32 payload bytes, u32 checksum (low half of the payload's XXH64, the kind as its seed), u8
+//   kind, payload.
 // Payloads are varint-coded (byte_archive.h) in the order of trace_fields.h.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace engine::trace {
 
-inline constexpr std::size_t kStartBytes = 12;       // signature and version
+inline constexpr std::size_t kStartBytes = 12;  // signature and version
 inline constexpr std::size_t kRecordHeadBytes = 9;
 
 enum RecordKind : std::uint8_t {
@@ -29,8 +29,13 @@ enum RecordKind : std::uint8_t {
 };
 
 // The messages a file holds; their numbers do not depend on EngineMessage.
-using TracedMessage = std::variant<TextDelta, RequestStarted, RequestFinished, ModelLoaded,
-                                   ModelUnloaded, LoadFailed, Notice>;
+using TracedMessage = std::variant<TextDelta,
+                                   RequestStarted,
+                                   RequestFinished,
+                                   ModelLoaded,
+                                   ModelUnloaded,
+                                   LoadFailed,
+                                   Notice>;
 
 std::uint32_t recordChecksum(std::uint8_t kind, std::string_view payload);
 void appendWord(std::string& out, std::uint32_t word);

@@ -41,9 +41,8 @@ class TraceParser {
 
  private:
   void stop(const char* what) {
-    m_trace.cutSentence =
-        fmt::format("the recording {} at byte {} of {}; it is shown up to there", what, m_at,
-                    m_bytes.size());
+    m_trace.cutSentence = fmt::format("the recording {} at byte {} of {}; it is shown up to there",
+                                      what, m_at, m_bytes.size());
   }
 
   bool take(std::uint8_t kind, std::string_view payload) {
@@ -178,9 +177,13 @@ bool isTraceFile(const std::string& path) {
   return file && start == kTraceSignature;
 }
 
-std::int64_t Trace::beginNs() const { return spanOf(*this).first; }
+std::int64_t Trace::beginNs() const {
+  return spanOf(*this).first;
+}
 
-std::int64_t Trace::endNs() const { return spanOf(*this).second; }
+std::int64_t Trace::endNs() const {
+  return spanOf(*this).second;
+}
 
 EngineSnapshot Trace::snapshotAt(std::size_t index) const {
   CHECK(index < snapshots.size());

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kTraceVersion = 1;
 
 // The first record of a file.
 struct TraceHeader {
-  std::string program;                     // what recorded it: "tessera-cli 0.1.0"
-  std::int64_t startNs = 0;                // engine clock
+  std::string program;       // what recorded it: "tessera-cli 0.1.0"
+  std::int64_t startNs = 0;  // engine clock
   EngineConfig config;
   std::shared_ptr<const ModelInfo> model;  // null when none was loaded yet
 };
@@ -29,7 +29,7 @@ struct TraceHeader {
 struct RequestOpening {
   RequestId request;
   std::string label;
-  std::string prompt;      // raw text or the conversation's JSON; empty for token ids
+  std::string prompt;  // raw text or the conversation's JSON; empty for token ids
   bool isConversation = false;
   std::int64_t maxTokens = 0;
   std::uint64_t seed = 0;

@@ -84,7 +84,9 @@ void TraceReplay::setSpeed(double speed) {
   m_speed = speed;
 }
 
-void TraceReplay::on(const Pause&) { setPaused(true); }
+void TraceReplay::on(const Pause&) {
+  setPaused(true);
+}
 
 void TraceReplay::on(const Resume&) {
   if (m_isPaused && m_anchorNs >= m_endNs) seekNs(m_beginNs);
@@ -189,7 +191,8 @@ void TraceReplay::publish() {
   shown->timeNs = m_reachedNs;
   if (m_isPaused) shown->state = EngineState::Paused;
   // recorded as paused, but the replay is not
-  else if (shown->state == EngineState::Paused) shown->state = EngineState::Running;
+  else if (shown->state == EngineState::Paused)
+    shown->state = EngineState::Running;
   m_shown = std::move(shown);
 }
 

@@ -22,6 +22,7 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
   explicit TraceReplay(Trace trace, std::shared_ptr<const Clock> clock = nullptr);
 
   const Trace& trace() const { return m_trace; }
+
   bool isPaused() const { return m_isPaused; }
 
   // --- EngineHandle
@@ -29,18 +30,27 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
   void submit(Command command) override;
   void drainMessages(std::vector<EngineMessage>& out) override;
   void drainEvents(std::vector<TraceEvent>& out) override;
+
   std::uint64_t numLostEvents() const override { return m_numLost; }
+
   std::shared_ptr<const EngineSnapshot> latestSnapshot() const override { return m_shown; }
+
   std::int64_t nowNs() const override { return positionNs(); }
+
   ReplayControl* replayControl() override { return this; }
 
   // --- ReplayControl
   std::int64_t beginNs() const override { return m_beginNs; }
+
   std::int64_t endNs() const override { return m_endNs; }
+
   std::int64_t positionNs() const override;
   void seekNs(std::int64_t ns) override;
+
   double speed() const override { return m_speed; }
+
   void setSpeed(double speed) override;
+
   const std::string& cutSentence() const override { return m_trace.cutSentence; }
 
  private:
@@ -51,6 +61,7 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
   void on(const LoadModel& command);
   void on(const Query& command);
   void on(const SetLimits&);
+
   template <typename Other>
   void on(const Other&) {}  // nothing to cancel, nothing to unload
 

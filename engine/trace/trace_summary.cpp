@@ -81,8 +81,8 @@ class Summariser {
     m_summary.iterations.push_back(record);
     for (const SliceRecord& slice : std::exchange(m_slices, {})) {
       if (slice.iteration != record.id) continue;  // its record was lost
-      RequestSpan span{SpanKind::Decode, record.t0Ns, record.t1Ns, record.id, slice.tokens,
-                       slice.kvLength};
+      RequestSpan span{SpanKind::Decode, record.t0Ns,  record.t1Ns,
+                       record.id,        slice.tokens, slice.kvLength};
       if (slice.phase == SlicePhase::Prefill) span.kind = SpanKind::Prefill;
       if (slice.phase == SlicePhase::Verify) span.kind = SpanKind::Verify;
       find(RequestId(slice.request)).spans.push_back(span);
@@ -167,7 +167,9 @@ class Summariser {
 
 }  // namespace
 
-TraceSummary summariseTrace(const Trace& trace) { return Summariser().run(trace); }
+TraceSummary summariseTrace(const Trace& trace) {
+  return Summariser().run(trace);
+}
 
 const char* spanName(SpanKind kind) {
   switch (kind) {

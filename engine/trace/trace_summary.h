@@ -11,6 +11,7 @@ namespace engine::trace {
 
 // A stretch of a request's life; engine clock.
 enum class SpanKind : std::uint8_t { Queued, Prefill, Decode, Verify, Preempted };
+
 struct RequestSpan {
   SpanKind kind = SpanKind::Queued;
   std::int64_t t0Ns = 0, t1Ns = 0;

@@ -35,8 +35,8 @@ std::optional<TracedMessage> tracedOf(const EngineMessage& message) {
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the trace file {} cannot be written: {}", path, std::strerror(errno))};
+    return Error{ErrorCode::InvalidArgument, fmt::format("the trace file {} cannot be written: {}",
+                                                         path, std::strerror(errno))};
   }
   std::unique_ptr<TraceWriter> writer(new TraceWriter(file, path));
   std::string start(kTraceSignature);

@@ -1,5 +1,5 @@
-// A small run over the toy model, recorded to a file: shared prefixes, sampled answers, a refusal and,
-// with few blocks, preemption.
+// A small run over the toy model, recorded to a file: shared prefixes, sampled answers, a refusal
+// and, with few blocks, preemption.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ struct RecordedRun {
   explicit RecordedRun(const std::string& path) : client(make(path)) {}
 
   static std::unique_ptr<engine::EngineHandle> make(const std::string& path) {
-    auto recorded = engine::trace::recordEngine(
-        ServiceBench::make(std::make_shared<FakeControl>()), path, "test");
+    auto recorded = engine::trace::recordEngine(ServiceBench::make(std::make_shared<FakeControl>()),
+                                                path, "test");
     return std::move(recorded).value();
   }
 
-  // All requests start in one step, so that nothing depends on who is faster. The file is whole once
-  // this object is gone.
+  // All requests start in one step, so that nothing depends on who is faster. The file is whole
+  // once this object is gone.
   bool play(std::int64_t kvBlocks = 64, int numRequests = 6, std::uint64_t seed = 1) {
     engine::EngineConfig config;
     config.load.modelPath = "toy";

@@ -93,7 +93,8 @@ void TestTraceExport::chromeCountersAddUpToThePool() {
     if (event["ph"] != "C" || event["name"] != "KV blocks") continue;
     ++counters;
     const auto& values = event["args"];
-    QCOMPARE(values["used"].get<int>() + values["cached"].get<int>() + values["free"].get<int>(), 24);
+    QCOMPARE(values["used"].get<int>() + values["cached"].get<int>() + values["free"].get<int>(),
+             24);
   }
   QCOMPARE(counters, static_cast<int>(m_summary.iterations.size()));
 }

@@ -276,8 +276,10 @@ void TestTraceFile::countsBeyondTheRecordAreNotBelieved() {
   ByteWriter headerWriter(header);
   headerWriter(std::string("test"), std::int64_t{0});
   for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 40, UINT64_MAX}) {
-    const std::size_t headerEnd = kStartBytes + kRecordHeadBytes + wordAt(m_whole.bytes, kStartBytes);
-    for (const RecordKind kind : {kEventsRecord, kMessagesRecord, kKeyFrameRecord, kOpeningRecord}) {
+    const std::size_t headerEnd =
+        kStartBytes + kRecordHeadBytes + wordAt(m_whole.bytes, kStartBytes);
+    for (const RecordKind kind :
+         {kEventsRecord, kMessagesRecord, kKeyFrameRecord, kOpeningRecord}) {
       std::string payload;
       ByteWriter writer(payload);
       writer(std::int64_t{5}, count, std::uint64_t{1});

@@ -76,7 +76,8 @@ struct Player {
 std::map<RequestId, std::string> textsOf(const std::vector<EngineMessage>& messages) {
   std::map<RequestId, std::string> texts;
   for (const EngineMessage& message : messages) {
-    if (const auto* started = std::get_if<RequestStarted>(&message)) texts[started->request].clear();
+    if (const auto* started = std::get_if<RequestStarted>(&message))
+      texts[started->request].clear();
     if (const auto* delta = std::get_if<TextDelta>(&message)) texts[delta->request] += delta->text;
   }
   return texts;
