@@ -9,6 +9,13 @@
 
 namespace ui::bridge {
 
+// A stretch of the engine's clock, t0Ns < t1Ns.
+struct TimeRange {
+  std::int64_t t0Ns, t1Ns;
+  bool contains(std::int64_t ns) const { return ns >= t0Ns && ns < t1Ns; }
+  friend bool operator==(const TimeRange&, const TimeRange&) = default;
+};
+
 // One object of each kind may be hovered (follows the mouse) and one pinned (a click, until the next).
 // Setting what is already set emits nothing. Ui thread only.
 class Selection : public QObject {
@@ -25,6 +32,7 @@ class Selection : public QObject {
   engine::StepId hoveredStep() const { return m_hoveredStep; }
   engine::StepId pinnedStep() const { return m_pinnedStep; }
   std::optional<std::int64_t> timeCursorNs() const { return m_timeCursorNs; }
+  std::optional<TimeRange> timeRange() const { return m_timeRange; }  // what figures are limited to
 
   // Hovered wins over pinned: what a view should emphasise now.
   engine::RequestId shownRequest() const {
@@ -41,6 +49,7 @@ class Selection : public QObject {
   void hoverStep(engine::StepId id) { assign(m_hoveredStep, id); }
   void pinStep(engine::StepId id) { assign(m_pinnedStep, id); }
   void setTimeCursorNs(std::optional<std::int64_t> ns) { assign(m_timeCursorNs, ns); }
+  void setTimeRange(std::optional<TimeRange> range) { assign(m_timeRange, range); }
   void clearHover();
   void clearPins();
 
@@ -59,6 +68,7 @@ class Selection : public QObject {
   engine::BlockId m_hoveredBlock, m_pinnedBlock;
   engine::StepId m_hoveredStep, m_pinnedStep;
   std::optional<std::int64_t> m_timeCursorNs;
+  std::optional<TimeRange> m_timeRange;
 };
 
 }  // namespace ui::bridge

@@ -19,6 +19,8 @@ class Card : public QFrame {
   void setTitle(const QString& title);
   void setFigure(const QString& figure);  // elided when the card is narrow; whole in the tooltip
   QVBoxLayout* body() { return m_body; }
+  // At the right end of the title's line.
+  void setCorner(QWidget* corner);
   // A row between title and body for small switches.
   QHBoxLayout* addSwitchRow();
 
@@ -30,6 +32,7 @@ class Card : public QFrame {
 
   QLabel* m_title;
   QLabel* m_figure;
+  QHBoxLayout* m_head;
   QVBoxLayout* m_body;
   QString m_figureText;
 };
