@@ -59,6 +59,7 @@ void MainWindow::buildMenus() {
 void MainWindow::buildViewMenu(QMenu& menu) {
   menu.addAction(tr("&Chat"), QKeySequence(QStringLiteral("Alt+1")), this, [this] { setPerspective(Perspective::Chat); });
   menu.addAction(tr("&Teach"), QKeySequence(QStringLiteral("Alt+2")), this, [this] { setPerspective(Perspective::Teach); });
+  menu.addAction(tr("T&une"), QKeySequence(QStringLiteral("Alt+3")), this, [this] { setPerspective(Perspective::Tune); });
   panels::TransportBar& transport = m_header->transport();
   menu.addAction(tr("&Hold the view still"), QKeySequence(QStringLiteral("F9")), &transport,
                  &panels::TransportBar::toggleView);

@@ -14,6 +14,7 @@
 #include "ui/panels/status_line.h"
 #include "ui/panels/teach_panel.h"
 #include "ui/panels/transport_bar.h"
+#include "ui/panels/tune_panel.h"
 #include "ui/style/metrics.h"
 #include "ui/views/engine_strip.h"
 
@@ -46,8 +47,8 @@ MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
   setMinimumSize(760, 480);
   resize(1280, 800);
   restoreGeometry(m_settings.value(QLatin1String(kGeometry)).toByteArray());
-  setPerspective(m_settings.value(QLatin1String(kPerspective)).toInt() == int(Perspective::Teach) ? Perspective::Teach
-                                                                                                   : Perspective::Chat);
+  const int perspective = m_settings.value(QLatin1String(kPerspective)).toInt();
+  setPerspective(static_cast<Perspective>(qBound(0, perspective, int(Perspective::Tune))));
 }
 
 MainWindow::~MainWindow() { m_bridge.stop(); }
@@ -63,6 +64,7 @@ void MainWindow::buildWidgets() {
   m_answerCard = new panels::AnswerCard;
   m_cardColumn = new QWidget;
   m_teach = new panels::TeachPanel(m_bridge, m_selection);
+  m_tune = new panels::TunePanel(m_bridge, m_selection);
   m_banner = new panels::Banner;
   m_strip = new views::EngineStrip;
   m_status = new panels::StatusLine(m_bridge, m_conversations);
@@ -85,6 +87,7 @@ void MainWindow::layOutWidgets() {
   m_middle->addLayout(m_chatColumn, 1);
   m_middle->addWidget(m_cardColumn);
   m_middle->addWidget(m_teach, 3);
+  m_middle->addWidget(m_tune, 3);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   auto* bannerRow = new QHBoxLayout;
@@ -173,20 +176,21 @@ void MainWindow::setPerspective(Perspective perspective) {
 }
 
 void MainWindow::arrange() {
-  const bool isTeach = m_perspective == Perspective::Teach;
-  m_chatList->setVisible(!isTeach);
-  m_strip->setVisible(!isTeach);
-  m_teach->setVisible(isTeach);
-  m_cardColumn->setVisible(!isTeach && width() >= kCardNeedsWidth);
-  m_chatPanel->setCompact(isTeach);
-  m_chatFrame->setProperty("role", isTeach ? "card" : "");
+  const bool hasViews = m_perspective != Perspective::Chat;  // beside a narrow conversation
+  m_chatList->setVisible(!hasViews);
+  m_strip->setVisible(!hasViews);
+  m_teach->setVisible(m_perspective == Perspective::Teach);
+  m_tune->setVisible(m_perspective == Perspective::Tune);
+  m_cardColumn->setVisible(!hasViews && width() >= kCardNeedsWidth);
+  m_chatPanel->setCompact(hasViews);
+  m_chatFrame->setProperty("role", hasViews ? "card" : "");
   style()->unpolish(m_chatFrame);  // takes up the new role
   style()->polish(m_chatFrame);
-  m_chatTitle->setVisible(isTeach);
-  const int edge = isTeach ? 10 : 0;  // lines up with the cards beside it
+  m_chatTitle->setVisible(hasViews);
+  const int edge = hasViews ? 10 : 0;  // lines up with the cards beside it
   m_chatColumn->setContentsMargins(edge, edge, 0, edge);
   showTitle();
-  if (isTeach) {
+  if (hasViews) {
     m_chatFrame->setFixedWidth(std::clamp(width() * kTeachChatShare / 100, kTeachChatMin, kTeachChatMax));
   } else {
     m_chatFrame->setMinimumWidth(320);

@@ -1,4 +1,4 @@
-// The window: header, chats, conversation, the Teach views, status. No engine knowledge of its own.
+// The window: header, chats, conversation, the Teach and Tune views, status. No engine knowledge of its own.
 #pragma once
 
 #include <QMainWindow>
@@ -29,6 +29,7 @@ class ChatPanel;
 class OpenModelDialog;
 class StatusLine;
 class TeachPanel;
+class TunePanel;
 }  // namespace panels
 
 // What the window stands on; all must outlive it.
@@ -63,6 +64,8 @@ class MainWindow : public QMainWindow {
   panels::ChatPanel& chatPanel() { return *m_chatPanel; }
   panels::ChatListPanel& chatList() { return *m_chatList; }
   panels::Banner& banner() { return *m_banner; }
+  panels::TeachPanel& teachPanel() { return *m_teach; }
+  panels::TunePanel& tunePanel() { return *m_tune; }
   panels::HeaderBar& header() { return *m_header; }
 
  protected:
@@ -105,6 +108,7 @@ class MainWindow : public QMainWindow {
   QVBoxLayout* m_chatColumn;
   panels::AnswerCard* m_answerCard;
   panels::TeachPanel* m_teach;
+  panels::TunePanel* m_tune;
   panels::Banner* m_banner;
   views::EngineStrip* m_strip;
   panels::StatusLine* m_status;

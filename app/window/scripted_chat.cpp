@@ -159,6 +159,7 @@ void ScriptedChat::takePictures() {
     m_window.engineBridge().send(engine::Pause{});
     takePicturesOf(Perspective::Chat, QStringLiteral("chat"));
     takePicturesOf(Perspective::Teach, QStringLiteral("teach"));
+    takePicturesOf(Perspective::Tune, QStringLiteral("tune"));
     m_window.engineBridge().send(engine::Resume{});
     m_window.setPerspective(Perspective::Chat);
   }

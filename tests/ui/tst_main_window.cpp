@@ -393,7 +393,7 @@ void MainWindowTest::everyControlHasAName() {
   stage.start();
   stage.say("hello");
   stage.play(40);
-  for (auto perspective : {Perspective::Chat, Perspective::Teach}) {
+  for (auto perspective : {Perspective::Chat, Perspective::Teach, Perspective::Tune}) {
     stage.window.setPerspective(perspective);
     QApplication::processEvents();
     for (QWidget* widget : stage.window.findChildren<QWidget*>()) {
@@ -454,7 +454,7 @@ void MainWindowTest::pictures() {
     settings.grab().save(out + "/settings.png");
     open.grab().save(out + "/open.png");
   }
-  for (auto perspective : {Perspective::Chat, Perspective::Teach}) {
+  for (auto perspective : {Perspective::Chat, Perspective::Teach, Perspective::Tune}) {
     stage.window.setPerspective(perspective);
     for (auto mode : {ui::style::ThemeMode::Light, ui::style::ThemeMode::Dark}) {
       stage.theme.setMode(mode);
@@ -465,7 +465,8 @@ void MainWindowTest::pictures() {
         QCOMPARE(image.size(), size);
         if (!out.isEmpty()) {
           QDir().mkpath(out);
-          image.save(QString("%1/%2-%3x%4-%5.png").arg(out, perspective == Perspective::Chat ? "chat" : "teach")
+          image.save(QString("%1/%2-%3x%4-%5.png").arg(out, perspective == Perspective::Chat    ? "chat"
+                              : perspective == Perspective::Teach ? "teach" : "tune")
                          .arg(size.width()).arg(size.height())
                          .arg(mode == ui::style::ThemeMode::Light ? "light" : "dark"));
         }

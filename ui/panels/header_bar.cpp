@@ -58,6 +58,7 @@ void HeaderBar::buildWidgets() {
   };
   m_chat = perspective(tr("Chat"), QStringLiteral("Alt+1"));
   m_teach = perspective(tr("Teach"), QStringLiteral("Alt+2"));
+  m_tune = perspective(tr("Tune"), QStringLiteral("Alt+3"));
   m_chat->setChecked(true);
 }
 
@@ -83,6 +84,7 @@ void HeaderBar::layOutWidgets() {
   row->setSpacing(0);
   row->addWidget(m_chat);
   row->addWidget(m_teach);
+  row->addWidget(m_tune);
   layout->addWidget(segment);
 }
 
@@ -90,8 +92,10 @@ void HeaderBar::connectWidgets() {
   auto* group = new QButtonGroup(this);
   group->addButton(m_chat);
   group->addButton(m_teach);
+  group->addButton(m_tune);
   connect(m_chat, &QToolButton::clicked, this, [this] { emit perspectiveWanted(Perspective::Chat); });
   connect(m_teach, &QToolButton::clicked, this, [this] { emit perspectiveWanted(Perspective::Teach); });
+  connect(m_tune, &QToolButton::clicked, this, [this] { emit perspectiveWanted(Perspective::Tune); });
   for (QPushButton* button : {m_model, m_device, m_kv}) {
     connect(button, &QPushButton::clicked, this, &HeaderBar::openModelWanted);
   }
@@ -113,7 +117,8 @@ void HeaderBar::setPerspective(Perspective perspective) {
   m_perspective = perspective;
   m_chat->setChecked(perspective == Perspective::Chat);
   m_teach->setChecked(perspective == Perspective::Teach);
-  m_transport->setVisible(perspective == Perspective::Teach);
+  m_tune->setChecked(perspective == Perspective::Tune);
+  m_transport->setVisible(perspective != Perspective::Chat);
   showModel();
 }
 
@@ -140,20 +145,21 @@ void HeaderBar::showModel() {
     return;
   }
   const auto& info = *live->model;
-  m_model->setText(QStringLiteral("%1 · %2 ▾").arg(QString::fromStdString(info.name).left(32),
+  // the transport needs the room in a narrow window
+  const bool hasTransport = m_perspective != Perspective::Chat;
+  const int nameLength = hasTransport && width() < kDeviceNeedsWidth ? 14 : 32;
+  m_model->setText(QStringLiteral("%1 · %2 ▾").arg(QString::fromStdString(info.name).left(nameLength).trimmed(),
                                                   QString::fromStdString(info.quantisation)));
   m_model->setToolTip(QString::fromStdString(info.path));
   QString device = tr("%1 · %n thread(s)", nullptr, info.threads).arg(QString::fromStdString(info.backend));
-  if (m_perspective == Perspective::Teach || !info.isaNote.empty()) {
+  if (m_perspective != Perspective::Chat || !info.isaNote.empty()) {
     device += QStringLiteral(" · ") + QString::fromStdString(info.isa);
   }
   if (!info.isaNote.empty()) device += QStringLiteral(" !");
   m_device->setText(device);
   m_device->setToolTip(info.isaNote.empty() ? QString::fromStdString(info.isa) : QString::fromStdString(info.isaNote));
-  // the transport needs the room in a narrow window
-  const bool isTeach = m_perspective == Perspective::Teach;
-  m_device->setVisible(!isTeach || width() >= kDeviceNeedsWidth);
-  m_kv->setVisible(isTeach && width() >= kKvNeedsWidth && live->pool.has_value());
+  m_device->setVisible(!hasTransport || width() >= kDeviceNeedsWidth);
+  m_kv->setVisible(hasTransport && width() >= kKvNeedsWidth && live->pool.has_value());
   if (live->pool) {
     m_kv->setText(tr("KV %1 · %n-token blocks", nullptr, live->pool->blockSize)
                       .arg(QString::fromLatin1(engine::kvDTypeName(info.kvDtype))));

@@ -1,4 +1,4 @@
-// The window's top line: name, menus, transport (Teach), the model and what runs it, the perspectives.
+// The window's top line: name, menus, transport (Teach, Tune), the model and what runs it, the perspectives.
 #pragma once
 
 #include <QFrame>
@@ -13,7 +13,7 @@ namespace ui::panels {
 
 class TransportBar;
 
-enum class Perspective { Chat, Teach };
+enum class Perspective { Chat, Teach, Tune };
 
 // Ui thread only.
 class HeaderBar : public QFrame {
@@ -45,7 +45,7 @@ class HeaderBar : public QFrame {
   QMenuBar* m_menuBar;
   TransportBar* m_transport;
   QPushButton *m_model, *m_cancelLoad, *m_device, *m_kv;
-  QToolButton *m_chat, *m_teach;
+  QToolButton *m_chat, *m_teach, *m_tune;
   Perspective m_perspective = Perspective::Chat;
 };
 

@@ -71,7 +71,8 @@ void ScriptedChatTest::answersTwoChatsAndTakesPictures() {
   QCOMPARE(play(options), 0);
   const QDir pictures(options.pictureFolder);
   QCOMPARE(pictures.entryList({"*.png"}), (QStringList{"chat-1280x800-dark.png", "chat-1280x800-light.png",
-                                                       "teach-1280x800-dark.png", "teach-1280x800-light.png"}));
+                                                       "teach-1280x800-dark.png", "teach-1280x800-light.png",
+                                                       "tune-1280x800-dark.png", "tune-1280x800-light.png"}));
   for (const QString& name : pictures.entryList({"*.png"})) {
     const QImage image(pictures.filePath(name));
     QCOMPARE(image.size(), QSize(1280, 800));

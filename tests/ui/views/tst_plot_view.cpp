@@ -1,0 +1,138 @@
+// A plot offscreen: what it draws, where, and what it costs.
+#include "ui/views/plot_view.h"
+
+#include <QApplication>
+#include <QMouseEvent>
+#include <QSignalSpy>
+#include <QTest>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/style/theme.h"
+
+using ui::models::Series;
+using ui::style::Palette;
+using ui::style::Role;
+using ui::views::PlotView;
+
+namespace {
+
+struct Stage {
+  Stage() {
+    view.resize(500, 200);
+    view.show();
+    QTest::qWait(50);
+  }
+  QImage picture() {
+    view.redraw();
+    QTest::qWait(30);
+    return view.grab().toImage();
+  }
+  static int count(const QImage& image, QColor colour) {
+    int hits = 0;
+    for (int y = 0; y < image.height(); ++y) {
+      for (int x = 0; x < image.width(); ++x) hits += image.pixelColor(x, y) == colour;
+    }
+    return hits;
+  }
+
+  PlotView view{"a plot", {{"out", Role::Decode, Qt::SolidLine, true}, {"in", Role::Prefill, Qt::DashLine}}};
+};
+
+}  // namespace
+
+class PlotViewTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aSeriesIsDrawnInItsColour() {
+    Stage stage;
+    const QColor colour = ui::style::paletteOf(stage.view.palette()).color(Role::Decode);
+    stage.view.setRanges(0, 10, 100);
+    const int before = Stage::count(stage.picture(), colour);
+    Series series;
+    series.add(0, 50);
+    series.add(10'000'000'000, 50);
+    stage.view.setSeries(0, series.thinned(0, 10'000'000'001, 400));
+    const QImage image = stage.picture();
+    QVERIFY(Stage::count(image, colour) > before + 300);
+    QCOMPARE(image.pixelColor(int(stage.view.pixelOf(5)), int(std::lround(stage.view.yPixelOf(50)))), colour);
+    QCOMPARE(stage.view.greatest(0), 50.0);
+  }
+
+  void theColoursFollowThePalette() {
+    Stage stage;
+    for (const Palette* palette : {&Palette::dark(), &Palette::light()}) {
+      stage.view.setPalette(palette->qtPalette());
+      const QImage image = stage.picture();
+      QCOMPARE(image.pixelColor(1, image.height() / 2), palette->color(Role::Panel));
+    }
+  }
+
+  void aDistributionRisesFromNothingToAll() {
+    Stage stage;
+    std::vector<double> sorted;
+    for (int i = 1; i <= 5000; ++i) sorted.push_back(i);
+    stage.view.setDistribution(0, sorted);
+    QVERIFY(stage.view.numPoints(0) <= 600);
+    QCOMPARE(stage.view.greatest(0), 100.0);
+    stage.view.setDistribution(0, {});
+    QCOMPARE(stage.view.numPoints(0), 0);
+  }
+
+  void manyRequestsToRedrawAreOneReplot() {
+    Stage stage;
+    QSignalSpy replots(&stage.view, &PlotView::redrawn);
+    for (int i = 0; i < 50; ++i) stage.view.redraw();
+    QTest::qWait(50);
+    QCOMPARE(replots.count(), 1);
+  }
+
+  void theMouseTellsTheTimeAndTheCursorCostsNoReplot() {
+    Stage stage;
+    stage.view.setRanges(0, 10, 100);
+    stage.picture();
+    QSignalSpy hovers(&stage.view, &PlotView::hovered);
+    QSignalSpy replots(&stage.view, &PlotView::redrawn);
+    QWidget* plot = stage.view.findChild<QWidget*>();
+    const QPointF at(stage.view.pixelOf(5), 60);
+    QMouseEvent move(QEvent::MouseMove, at, plot->mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(plot, &move);
+    QCOMPARE(hovers.count(), 1);
+    QVERIFY(std::abs(*hovers[0][0].value<std::optional<double>>() - 5) < 0.05);
+    const QImage without = stage.view.grab().toImage();
+    stage.view.setCursor(5);
+    QCOMPARE(replots.count(), 0);
+    const QImage with = stage.view.grab().toImage();
+    const int x = int(at.x());
+    int changed = 0;
+    for (int y = 20; y < 150; ++y) {
+      for (int px = x - 1; px <= x + 1; ++px) changed += with.pixelColor(px, y) != without.pixelColor(px, y);
+    }
+    QVERIFY(changed >= 100);
+  }
+
+  // Noise is what makes a wide pen slow.
+  void noiseIsDrawnWithinTheFrame() {
+    std::vector<double> costs;
+    Stage stage;
+    Series series;
+    for (std::int64_t i = 0; i < 60'000; ++i) series.add(i * 1'000'000, static_cast<double>((i * 7919) % 101));
+    stage.view.resize(1400, 200);
+    stage.view.setRanges(0, 60, 101);
+    connect(&stage.view, &PlotView::redrawn, this, [&](double ms) { costs.push_back(ms); });
+    for (int i = 0; i < 9; ++i) {
+      stage.view.setSeries(0, series.thinned(0, 60'000'000'000, stage.view.plotWidth()));
+      stage.view.redraw();
+      QTest::qWait(20);
+    }
+    QVERIFY(costs.size() >= 5);
+    std::ranges::sort(costs);
+    qInfo("replot of a noisy minute: least %.2f ms, median %.2f ms", costs.front(), costs[costs.size() / 2]);
+    QVERIFY(costs.front() < 8);
+    QCOMPARE(stage.view.greatest(0), 100.0);
+  }
+};
+
+QTEST_MAIN(PlotViewTest)
+#include "tst_plot_view.moc"

@@ -1,0 +1,223 @@
+#include "ui/views/plot_view.h"
+
+#include <qcustomplot.h>
+
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/style/fonts.h"
+#include "ui/style/theme.h"
+
+namespace ui::views {
+
+using style::Role;
+
+namespace {
+
+constexpr int kMostDistributionPoints = 512;
+constexpr const char* kCursorLayer = "cursor";
+
+}  // namespace
+
+PlotView::PlotView(const QString& name, const std::vector<PlotCurve>& curves, QWidget* parent)
+    : QWidget(parent), m_curves(curves), m_plot(new QCustomPlot) {
+  setAccessibleName(name);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(m_plot);
+  m_plot->setAccessibleName(name);
+  m_plot->setMinimumSize(10, 10);
+  m_plot->setMouseTracking(true);
+  buildPlot();
+  recolour();
+  connect(m_plot, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) { emit hovered(xAt(event->position().x())); });
+  connect(m_plot, &QCustomPlot::afterReplot, this, [this] { emit redrawn(m_plot->replotTime()); });
+}
+
+void PlotView::buildPlot() {
+  m_plot->setPlottingHint(QCP::phFastPolylines);
+  m_plot->setPlottingHint(QCP::phCacheLabels);
+  m_plot->setNotAntialiasedElements(QCP::aeGrid | QCP::aeAxes);
+  for (const PlotCurve& curve : m_curves) {
+    QCPGraph* graph = m_plot->addGraph();
+    graph->setName(curve.name);
+    graph->setLineStyle(curve.isStep ? QCPGraph::lsStepLeft : QCPGraph::lsLine);
+    graph->setAntialiased(!curve.isStep);  // level stretches would look dotted
+  }
+  m_plot->legend->setVisible(m_curves.size() > 1);
+  m_plot->legend->setFillOrder(QCPLegend::foColumnsFirst);
+  m_plot->legend->setWrap(0);
+  m_plot->legend->setBorderPen(Qt::NoPen);
+  m_plot->legend->setIconSize(14, 10);
+  m_plot->legend->setMargins(QMargins(4, 0, 4, 0));
+  m_plot->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignLeft);
+  m_plot->axisRect()->setMinimumMargins(QMargins(38, 10, 10, 18));  // equal left margins line plots up
+  m_band = new QCPItemRect(m_plot);
+  m_band->setLayer(QStringLiteral("background"));
+  m_band->setPen(Qt::NoPen);
+  m_band->setVisible(false);
+  m_plot->addLayer(QLatin1String(kCursorLayer), m_plot->layer(QStringLiteral("overlay")));
+  m_plot->layer(QLatin1String(kCursorLayer))->setMode(QCPLayer::lmBuffered);
+  m_cursor = new QCPItemStraightLine(m_plot);
+  m_cursor->setLayer(QLatin1String(kCursorLayer));
+  m_cursor->setVisible(false);
+  m_empty = new QCPItemText(m_plot);
+  m_empty->position->setType(QCPItemPosition::ptAxisRectRatio);
+  m_empty->position->setCoords(0.5, 0.5);
+  m_empty->setVisible(false);
+  for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
+    axis->setTickLength(0);
+    axis->setSubTicks(false);
+    axis->setTickLabelFont(style::textFont(11));
+    axis->setTickLabelPadding(4);
+  }
+  m_plot->xAxis->grid()->setVisible(false);
+  m_plot->yAxis->setBasePen(Qt::NoPen);
+  m_plot->yAxis->ticker()->setTickCount(3);
+}
+
+// The plot knows nothing of palettes: every pen and brush is set again.
+void PlotView::recolour() {
+  const style::Palette& palette = style::paletteOf(this->palette());
+  const QColor grid = style::blend(palette.color(Role::Border), palette.color(Role::Panel), 0.8);
+  m_plot->setBackground(palette.color(Role::Panel));
+  for (std::size_t i = 0; i < m_curves.size(); ++i) {
+    // width 1: wider pens cost hundreds of times more on noisy curves
+    m_plot->graph(static_cast<int>(i))->setPen(QPen(palette.color(m_curves[i].role), 1.0, m_curves[i].pen));
+  }
+  for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
+    axis->setTickLabelColor(palette.color(Role::MutedText));
+    axis->setTickPen(Qt::NoPen);
+    axis->grid()->setPen(QPen(grid, 1.0));
+    axis->grid()->setZeroLinePen(QPen(grid, 1.0));
+  }
+  m_plot->xAxis->setBasePen(QPen(palette.color(Role::Border), 1.0));
+  m_plot->legend->setBrush(Qt::NoBrush);
+  m_plot->legend->setTextColor(palette.color(Role::MutedText));
+  m_plot->legend->setFont(style::textFont(11));
+  QColor band = palette.color(Role::Accent);
+  band.setAlphaF(0.14F);
+  m_band->setBrush(band);
+  m_cursor->setPen(QPen(palette.color(Role::TimeCursor), 1.0));
+  m_empty->setColor(palette.color(Role::MutedText));
+  m_empty->setFont(style::textFont(13));
+  for (QCPItemStraightLine* line : m_markLines) line->setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
+  for (QCPItemText* text : m_markTexts) {
+    text->setColor(palette.color(Role::MutedText));
+    text->setFont(style::textFont(11));
+  }
+}
+
+void PlotView::setSeries(int curve, const std::vector<models::SeriesBucket>& buckets) {
+  QVector<QCPGraphData> data;
+  data.reserve(static_cast<qsizetype>(buckets.size()) * 3);
+  for (const models::SeriesBucket& bucket : buckets) {
+    const double x = static_cast<double>(bucket.tNs) / 1e9;
+    if (bucket.min != bucket.max) data << QCPGraphData(x, bucket.min) << QCPGraphData(x, bucket.max);
+    data << QCPGraphData(x, bucket.last);
+  }
+  m_plot->graph(curve)->data()->set(data, true);
+}
+
+void PlotView::setDistribution(int curve, const std::vector<double>& sorted) {
+  QVector<QCPGraphData> data;
+  const std::size_t n = sorted.size();
+  const std::size_t stride = std::max<std::size_t>(1, n / kMostDistributionPoints);
+  if (n > 0) data << QCPGraphData(sorted.front(), 0);
+  for (std::size_t i = 0; i < n; i += stride) {
+    data << QCPGraphData(sorted[i], 100.0 * static_cast<double>(i + 1) / static_cast<double>(n));
+  }
+  if (n > 0) data << QCPGraphData(sorted.back(), 100);
+  m_plot->graph(curve)->data()->set(data, true);
+}
+
+void PlotView::setRanges(double xMin, double xMax, double yMax) {
+  m_plot->xAxis->setRange(xMin, std::max(xMax, xMin + 1e-6));
+  m_plot->yAxis->setRange(0, std::max(yMax, 1e-6));
+}
+
+void PlotView::setMarks(const std::vector<PlotMark>& marks) {
+  while (m_markLines.size() < marks.size()) {
+    m_markLines.push_back(new QCPItemStraightLine(m_plot));
+    auto* text = new QCPItemText(m_plot);
+    text->position->setTypeX(QCPItemPosition::ptPlotCoords);
+    text->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
+    text->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
+    text->setPadding(QMargins(3, 0, 0, 0));
+    m_markTexts.push_back(text);
+    recolour();
+  }
+  for (std::size_t i = 0; i < m_markLines.size(); ++i) {
+    const bool isUsed = i < marks.size();
+    m_markLines[i]->setVisible(isUsed);
+    m_markTexts[i]->setVisible(isUsed);
+    if (!isUsed) continue;
+    m_markLines[i]->point1->setCoords(marks[i].x, 0);
+    m_markLines[i]->point2->setCoords(marks[i].x, 1);
+    // each lower than the one before, so that close marks stay legible
+    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - 0.14 * static_cast<double>(i));
+    m_markTexts[i]->setText(marks[i].text);
+  }
+}
+
+void PlotView::setBand(std::optional<std::pair<double, double>> band) {
+  m_band->setVisible(band.has_value());
+  if (!band) return;
+  for (QCPItemPosition* corner : {m_band->topLeft, m_band->bottomRight}) {
+    corner->setTypeX(QCPItemPosition::ptPlotCoords);
+    corner->setTypeY(QCPItemPosition::ptAxisRectRatio);
+  }
+  m_band->topLeft->setCoords(band->first, 0);
+  m_band->bottomRight->setCoords(band->second, 1);
+}
+
+void PlotView::setCursor(std::optional<double> x) {
+  if (!x && !m_cursor->visible()) return;
+  m_cursor->setVisible(x.has_value());
+  if (x) {
+    m_cursor->point1->setCoords(*x, 0);
+    m_cursor->point2->setCoords(*x, 1);
+  }
+  if (isVisible()) m_plot->layer(QLatin1String(kCursorLayer))->replot();
+}
+
+void PlotView::setLegendCorner(Qt::Alignment corner) { m_plot->axisRect()->insetLayout()->setInsetAlignment(0, corner); }
+
+void PlotView::setEmptyText(const QString& text) {
+  m_empty->setText(text);
+  m_empty->setVisible(!text.isEmpty());
+  m_plot->legend->setVisible(text.isEmpty() && m_curves.size() > 1);
+  m_plot->xAxis->setTickLabels(text.isEmpty());
+  m_plot->yAxis->setTickLabels(text.isEmpty());
+}
+
+void PlotView::redraw() { m_plot->replot(QCustomPlot::rpQueuedReplot); }
+
+double PlotView::greatest(int curve) const {
+  double most = 0;
+  for (const QCPGraphData& point : *m_plot->graph(curve)->data()) most = std::max(most, point.value);
+  return most;
+}
+
+int PlotView::numPoints(int curve) const { return m_plot->graph(curve)->data()->size(); }
+
+int PlotView::plotWidth() const { return std::max(1, m_plot->axisRect()->width()); }
+
+double PlotView::xAt(double pixel) const { return m_plot->xAxis->pixelToCoord(pixel - m_plot->x()); }
+
+double PlotView::pixelOf(double x) const { return m_plot->x() + m_plot->xAxis->coordToPixel(x); }
+
+double PlotView::yPixelOf(double y) const { return m_plot->y() + m_plot->yAxis->coordToPixel(y); }
+
+void PlotView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) {
+    recolour();
+    redraw();
+  }
+  QWidget::changeEvent(event);
+}
+
+void PlotView::leaveEvent(QEvent*) { emit hovered(std::nullopt); }
+
+}  // namespace ui::views
