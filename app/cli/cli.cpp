@@ -62,6 +62,9 @@ std::string parseError(const std::vector<std::string>& arguments, const CLI::Par
     if (isPlannedFlag(flag)) return fmt::format("{} is not built yet", flag);
   }
   std::string sentence = error.what();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
+    return sentence.substr(0, sentence.find(':')) + " needs a value";
+  }
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
   return sentence;
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <istream>
-#include <iterator>
 #include <memory>
 #include <ostream>
 
@@ -18,6 +17,14 @@ using engine::Error;
 using engine::ErrorCode;
 using engine::Result;
 
+// An endless file must not take all of the machine's memory.
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
+
+Error tooLong(std::string_view what) {
+  return {ErrorCode::InvalidArgument,
+          fmt::format("{} is longer than {} bytes, the limit for a text", what, kMaxTextBytes)};
+}
+
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -28,7 +35,12 @@ Error cannotRead(const std::string& path) {
 }
 
 Result<std::string> readStandardInput(CliIo& io) {
-  std::string bytes{std::istreambuf_iterator<char>(io.in), std::istreambuf_iterator<char>()};
+  std::string bytes;
+  char buffer[1 << 16];
+  while (io.in.read(buffer, sizeof buffer) || io.in.gcount() > 0) {
+    bytes.append(buffer, static_cast<std::size_t>(io.in.gcount()));
+    if (bytes.size() > kMaxTextBytes) return tooLong("standard input");
+  }
   if (io.in.bad()) return Error{ErrorCode::InvalidArgument, "cannot read standard input"};
   return bytes;
 }
@@ -42,6 +54,12 @@ int fail(CliIo& io, std::string_view sentence) {
 
 int fail(CliIo& io, const engine::Error& error) {
   return fail(io, error.message);
+}
+
+int failOrInterrupted(CliIo& io, const engine::Error& error, bool isJson) {
+  if (!io.cancel.isCancelled()) return fail(io, error);
+  if (isJson && writeJson(io, {{"cancelled", true}}) != kSuccess) return kFailure;
+  return kInterrupted;
 }
 
 int failUsage(CliIo& io, std::string_view sentence) {
@@ -72,6 +90,7 @@ Result<std::string> readFile(const std::string& path) {
   char buffer[1 << 16];
   while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get())) {
     bytes.append(buffer, count);
+    if (bytes.size() > kMaxTextBytes) return tooLong(path);
   }
   if (std::ferror(file.get())) return cannotRead(path);
   return bytes;

@@ -33,6 +33,8 @@ struct CliIo {
 // One line on standard error; the exit code to return.
 int fail(CliIo& io, std::string_view sentence);
 int fail(CliIo& io, const engine::Error& error);
+// For commands that give nothing before they end: after Ctrl-C a document that says `cancelled`.
+int failOrInterrupted(CliIo& io, const engine::Error& error, bool isJson);
 int failUsage(CliIo& io, std::string_view sentence);
 
 // Writes the document on one line, or `text` as it is. kFailure when standard output takes no more.

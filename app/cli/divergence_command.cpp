@@ -97,12 +97,12 @@ int runDivergence(CliIo& io, const DivergenceOptions& options) {
   const ScopedInterrupt interrupt(io.cancel);
   if (!options.writeBase.empty()) {
     const auto chunks = writeBase(io, options);
-    if (!chunks) return fail(io, chunks.error());
+    if (!chunks) return failOrInterrupted(io, chunks.error(), options.isJson);
     if (options.isJson) return writeJson(io, {{"base", options.writeBase}, {"chunks", *chunks}});
     return writeText(io, fmt::format("wrote {} chunks to {}\n", *chunks, options.writeBase));
   }
   const auto result = compare(io, options);
-  if (!result) return fail(io, result.error());
+  if (!result) return failOrInterrupted(io, result.error(), options.isJson);
   if (options.isJson) {
     return writeJson(io, {{"mean_kld", result->meanKld}, {"p99_kld", result->p99Kld}, {"max_kld", result->maxKld},
                           {"top1", result->top1}, {"rms_dp", result->rmsDp}, {"ppl_ratio", result->pplRatio}});

@@ -53,7 +53,7 @@ void FlagSet::custom(const std::string& flag,
 void FlagSet::text(const std::string& flag, std::string& target, const std::string& help) {
   custom(flag, help, [&target](const std::string& value) {
     target = value;
-    return true;
+    return !value.empty();  // as a script with an unset variable gives it: not the default
   });
 }
 

@@ -65,7 +65,9 @@ Json idOrNull(engine::TokenId id) {
   return id < 0 ? Json() : Json(id);
 }
 
-Result<void> lookAtVocabulary(const GgufWeightSource& source, Findings& findings) {
+Result<void> lookAtVocabulary(const GgufWeightSource& source,
+                              const std::string& path,
+                              Findings& findings) {
   auto vocabulary = source.vocabulary();
   if (!vocabulary) {
     if (vocabulary.error().code != ErrorCode::Unsupported) return vocabulary.error();
@@ -84,7 +86,9 @@ Result<void> lookAtVocabulary(const GgufWeightSource& source, Findings& findings
     findings.vocabulary["end_of_generation"] = (*tokenizer)->endOfGeneration();
     return {};
   }
-  if (tokenizer.error().code != ErrorCode::Unsupported) return tokenizer.error();
+  if (tokenizer.error().code != ErrorCode::Unsupported) {
+    return engine::model::fileError(tokenizer.error().code, path, tokenizer.error().message);
+  }
   findings.note(tokenizer.error());
   return {};
 }
@@ -105,7 +109,7 @@ Result<Json> inspect(const std::string& path) {
   const GgufFile& file = source.file();
   Findings findings;
   TRY_VOID(lookAtDecoder(source, findings));
-  TRY_VOID(lookAtVocabulary(source, findings));
+  TRY_VOID(lookAtVocabulary(source, path, findings));
   const auto architecture = TRY(file.metadata().text("general.architecture"));
   std::uint64_t weightBytes = 0;
   for (const auto& tensor : file.tensors()) weightBytes += tensor.bytes;

@@ -8,6 +8,7 @@
 
 #include "engine/model/gguf_file.h"
 #include "engine/model/gguf_vocabulary.h"
+#include "engine/model/safe_text.h"
 
 namespace app::cli {
 
@@ -41,7 +42,10 @@ Result<void> checkModelExists(const ModelChoice& choice) {
 Result<std::unique_ptr<engine::text::Tokenizer>> openTokenizer(const ModelChoice& choice) {
   TRY_VOID(checkModelExists(choice));
   const auto file = TRY(engine::model::GgufFile::open(choice.path()));
-  return engine::text::createTokenizer(TRY(engine::model::readVocabulary(file)));
+  auto tokenizer = engine::text::createTokenizer(TRY(engine::model::readVocabulary(file)));
+  if (tokenizer) return tokenizer;
+  const Error& error = tokenizer.error();
+  return engine::model::fileError(error.code, choice.path(), error.message);
 }
 
 }  // namespace app::cli

@@ -47,7 +47,7 @@ int runPerplexity(CliIo& io, const PerplexityOptions& options) {
   if (const auto wrong = contextError(options.context)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
   const auto result = measure(io, options);
-  if (!result) return fail(io, result.error());
+  if (!result) return failOrInterrupted(io, result.error(), options.isJson);
   if (options.isJson) {
     return writeJson(io, {{"ppl", result->perplexity}, {"stderr", result->standardError}, {"chunks", result->chunks}});
   }

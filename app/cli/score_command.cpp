@@ -73,7 +73,7 @@ int runScore(CliIo& io, const ScoreOptions& options) {
   if (const auto wrong = engineFlagsError(options.config)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
   const auto score = scoreText(io, options);
-  if (!score) return fail(io, score.error());
+  if (!score) return failOrInterrupted(io, score.error(), options.isJson);
   const std::size_t n = score->ids.size();
   Json meanNll;  // null below two tokens
   if (n >= 2) meanNll = score->sumNll / static_cast<double>(n - 1);

@@ -10,6 +10,7 @@
 #include "engine/exec/model_executor.h"
 #include "engine/model/gguf_weight_source.h"
 #include "engine/model/memory_estimate.h"
+#include "engine/model/safe_text.h"
 #include "engine/service/chat_renderer.h"
 
 namespace engine::service {
@@ -191,7 +192,12 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
   text::Vocabulary vocabulary = TRY(facts.source->vocabulary());
   observer.progress("reading", 0.5);
   facts.chat = makeChatRenderer(vocabulary);
-  facts.tokenizer = TRY(text::createTokenizer(std::move(vocabulary)));
+  auto tokenizer = text::createTokenizer(std::move(vocabulary));
+  if (!tokenizer) {
+    const Error& error = tokenizer.error();
+    return model::fileError(error.code, config.load.modelPath, error.message);
+  }
+  facts.tokenizer = std::move(tokenizer).value();
   observer.progress("reading", 1.0);
   TRY_VOID(checkStopped(observer.cancel));
   return std::unique_ptr<OpenedModel>(std::make_unique<GgufOpenedModel>(std::move(facts)));

@@ -24,6 +24,9 @@ class TestCliText : public QObject {
   void detokenizeWritesControlTokensAndBytes();
   void brokenBytesAreMarkedAndKeptInHex();
   void idsThatAreNoneAreUsageErrors();
+  void aBrokenVocabularyNamesItsFileInCleanText();
+  void anEndlessTextIsRefused();
+  void afterCtrlCAScoreSaysCancelled();
   void wrongUsageExitsTwo_data();
   void wrongUsageExitsTwo();
   void helpAndVersionSucceed();
@@ -136,6 +139,48 @@ void TestCliText::idsThatAreNoneAreUsageErrors() {
   QVERIFY(outcome.err.find(std::to_string(last)) != std::string::npos);
 }
 
+void TestCliText::aBrokenVocabularyNamesItsFileInCleanText() {
+  test_support::GgufWriter writer;
+  writer.add("general.architecture", "llama");
+  writer.add("tokenizer.ggml.model", "gpt2");
+  writer.add("tokenizer.ggml.pre", "gpt-2");
+  writer.add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
+  writer.add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1, 1});
+  writer.add("tokenizer.ggml.merges", std::vector<std::string>{"a\xb6\nb"});
+  const std::string file = path("broken-merge.gguf");
+  writer.writeTo(file);
+  for (const auto& arguments : {std::vector<std::string>{"tokenize", "a", "--model", file},
+                                {"inspect", file},
+                                {"score", file, "--model", file}}) {
+    const CliOutcome outcome = runCli(arguments);
+    QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
+    QVERIFY2(outcome.err.find("broken-merge.gguf: merge 0") != std::string::npos,
+             outcome.err.c_str());
+    QCOMPARE(QString::fromStdString(outcome.err).toStdString(), outcome.err);  // valid UTF-8
+  }
+}
+
+void TestCliText::anEndlessTextIsRefused() {
+  const CliOutcome outcome = runCli({"template", "--file", "/dev/zero", "/dev/null"});
+  QVERIFY(outcome.isCleanFailure(1));
+  QVERIFY2(outcome.err.find("longer than 268435456 bytes") != std::string::npos,
+           outcome.err.c_str());
+}
+
+void TestCliText::afterCtrlCAScoreSaysCancelled() {
+  for (const bool isJson : {false, true}) {
+    std::istringstream in("some text");
+    std::ostringstream out, err;
+    engine::CancelToken cancel;
+    cancel.cancel();
+    app::cli::CliIo io{in, out, err, cancel};
+    std::vector<std::string> arguments = {"score", "-", "--model", m_bpe};
+    if (isJson) arguments.push_back("--json");
+    QCOMPARE(app::cli::runCli(arguments, io), 130);
+    QCOMPARE(out.str(), std::string(isJson ? "{\"cancelled\":true}\n" : ""));
+  }
+}
+
 void TestCliText::wrongUsageExitsTwo_data() {
   QTest::addColumn<QStringList>("arguments");
   QTest::addColumn<QString>("mentions");
@@ -147,7 +192,10 @@ void TestCliText::wrongUsageExitsTwo_data() {
   QTest::newRow("unknown flag") << QStringList{"tokenize", "a", "--loud"} << "--loud";
   QTest::newRow("planned flag") << QStringList{"tokenize", "a", "--trace=x"}
                                 << "--trace is not built yet";
-  QTest::newRow("flag without value") << QStringList{"tokenize", "a", "--model"} << "--model";
+  QTest::newRow("flag without value") << QStringList{"tokenize", "a", "--model"}
+                                       << "--model needs a value";
+  QTest::newRow("empty model") << QStringList{"tokenize", "a", "--model", ""} << "--model is empty";
+  QTest::newRow("empty template") << QStringList{"template", "-", "--file="} << "--file is empty";
   QTest::newRow("flag before a command") << QStringList{"--loud"} << "--loud";
 }
 
