@@ -19,6 +19,8 @@ CommandRun setUpDetokenize(CLI::App& app);
 
 CommandRun setUpTemplate(CLI::App& app);
 CommandRun setUpInspect(CLI::App& app);
+CommandRun setUpReplay(CLI::App& app);
+CommandRun setUpExport(CLI::App& app);
 CommandRun setUpScore(CLI::App& app);
 CommandRun setUpPerplexity(CLI::App& app);
 CommandRun setUpDivergence(CLI::App& app);

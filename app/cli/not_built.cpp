@@ -13,8 +13,8 @@ namespace {
 
 using namespace engine;
 
-constexpr std::array<std::string_view, 8> kPlannedCommands = {
-    "simulate", "plan", "load", "serve", "replay", "export", "quantize", "lesson"};
+constexpr std::array<std::string_view, 6> kPlannedCommands = {
+    "simulate", "plan", "load", "serve", "quantize", "lesson"};
 
 constexpr std::array<std::string_view, 2> kPlannedFlags = {"--preset", "--trace"};
 
