@@ -47,8 +47,12 @@ Result<std::string> readStandardInput(CliIo& io) {
 
 }  // namespace
 
-int fail(CliIo& io, std::string_view sentence) {
+void warn(CliIo& io, std::string_view sentence) {
   io.err << "tessera-cli: " << sentence << '\n';
+}
+
+int fail(CliIo& io, std::string_view sentence) {
+  warn(io, sentence);
   return kFailure;
 }
 

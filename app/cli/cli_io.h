@@ -28,9 +28,13 @@ struct CliIo {
   std::ostream& err;
   // Raised by Ctrl-C while a ScopedInterrupt lives.
   engine::CancelToken& cancel;
+  bool isTerminal = false;  // `out` is a person's screen
 };
 
-// One line on standard error; the exit code to return.
+// One line on standard error.
+void warn(CliIo& io, std::string_view sentence);
+
+// As warn; the exit code to return.
 int fail(CliIo& io, std::string_view sentence);
 int fail(CliIo& io, const engine::Error& error);
 // For commands that give nothing before they end: after Ctrl-C a document that says `cancelled`.

@@ -39,10 +39,14 @@ Result<void> checkModelExists(const ModelChoice& choice) {
                            choice.path())};
 }
 
-Result<std::unique_ptr<engine::text::Tokenizer>> openTokenizer(const ModelChoice& choice) {
+Result<engine::text::Vocabulary> openVocabulary(const ModelChoice& choice) {
   TRY_VOID(checkModelExists(choice));
   const auto file = TRY(engine::model::GgufFile::open(choice.path()));
-  auto tokenizer = engine::text::createTokenizer(TRY(engine::model::readVocabulary(file)));
+  return engine::model::readVocabulary(file);
+}
+
+Result<std::unique_ptr<engine::text::Tokenizer>> openTokenizer(const ModelChoice& choice) {
+  auto tokenizer = engine::text::createTokenizer(TRY(openVocabulary(choice)));
   if (tokenizer) return tokenizer;
   const Error& error = tokenizer.error();
   return engine::model::fileError(error.code, choice.path(), error.message);

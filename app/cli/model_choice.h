@@ -26,6 +26,7 @@ void addModelFlag(FlagSet& flags, ModelChoice& choice);
 engine::Result<void> checkModelExists(const ModelChoice& choice);
 
 // Reads the vocabulary alone: vocabulary-only files and unknown architectures will do.
+engine::Result<engine::text::Vocabulary> openVocabulary(const ModelChoice& choice);
 engine::Result<std::unique_ptr<engine::text::Tokenizer>> openTokenizer(const ModelChoice& choice);
 
 }  // namespace app::cli

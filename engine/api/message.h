@@ -19,6 +19,7 @@ struct TextDelta {
   RequestId request;
   std::string text;  // may be empty when a token added none yet
   std::vector<SampledToken> tokens;
+  std::int64_t timeNs = -1;  // when the step that sampled them ended; engine clock
 };
 
 struct RequestStarted {  // tokenised and accepted

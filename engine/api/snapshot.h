@@ -91,6 +91,8 @@ struct EngineCounters {
   std::uint64_t evictions = 0, promptTokens = 0, generatedTokens = 0;
   std::int64_t peakBlocks = 0, leakedBlocks = 0;
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;
+  // Token slots summed over steps: of all used blocks, and those of them that hold nothing.
+  std::int64_t usedSlotSteps = 0, emptySlotSteps = 0;
   std::uint64_t lostEvents = 0;
 };
 

@@ -25,7 +25,9 @@ struct IterationRecord {
   std::uint32_t scheduleNs, modelNs, sampleNs;
   std::uint32_t prefillTokens, decodeTokens, draftTokens;
   std::uint32_t running, waiting, freeBlocks, cachedBlocks;
-  double flops, bytes;  // computed by the accounting module
+  double flops, bytes;  // what it costs on ideal hardware: the accounting module
+  double linearOps;     // of the linear layers, 2*M*N*K, as the backend counted them
+  std::uint32_t linearNs, attentionNs;  // part of modelNs; 0 where the backend does not measure
   std::uint32_t budget;
   Reason limit;
 };

@@ -71,6 +71,8 @@ EngineCounters snapshotCounters(const Scheduler& scheduler) {
   out.peakBlocks = pool.peakUsed;
   out.paddedTokens = own.paddedTokens;
   out.idleSlotSteps = own.idleSlotSteps;
+  out.usedSlotSteps = own.usedSlotSteps;
+  out.emptySlotSteps = own.emptySlotSteps;
   std::vector<bool> isHeld(static_cast<std::size_t>(scheduler.cache().pool().numBlocks()), false);
   std::int64_t held = 0;
   for (const Sequence* sequence : scheduler.running()) {

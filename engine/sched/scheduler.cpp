@@ -147,7 +147,16 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
   for (std::size_t i = 0; i < results.size(); ++i) {
     applyRow(*m_rowOwners[i], m_plan.rows[i], results[i]);
   }
+  countSlots();
   return removeEnded(results);
+}
+
+// Only the end of a table is not full yet, and such a block has one holder.
+void Scheduler::countSlots() {
+  m_counters.usedSlotSteps += m_cache.pool().numUsed() * m_cache.config().blockSize;
+  for (const Sequence* sequence : m_running) {
+    m_counters.emptySlotSteps += sequence->table.capacity() - sequence->progress.numComputed;
+  }
 }
 
 // Only now blocks go back: all rows have published what they wrote.

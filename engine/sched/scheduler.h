@@ -41,6 +41,8 @@ struct SchedulerCounters {
   std::uint64_t prefixQueries = 0, prefixHits = 0;      // tokens, at admission
   std::uint64_t promptTokens = 0, generatedTokens = 0;  // prefilled (again, too); sampled
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;
+  // token slots after each step: of used blocks, and those of them that hold nothing
+  std::int64_t usedSlotSteps = 0, emptySlotSteps = 0;
 };
 
 // Engine thread only. A step is plan() -> execute -> commitStep(), or plan() -> abandonStep();
@@ -133,6 +135,7 @@ class Scheduler {
   std::int64_t budgetLeft() const { return m_plan.budget - m_used; }
 
   // commitStep() and the end of a request: scheduler.cpp
+  void countSlots();
   void applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result);
   std::vector<FinishedRequest> removeEnded(std::span<const RowResult> results);
   Verdict limitReached(const Sequence& sequence) const;

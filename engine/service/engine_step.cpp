@@ -98,6 +98,7 @@ Result<void> EngineStep::execute() {
       [this](int first, int count, const float* logits) { sample(first, count, logits); });
   m_executedNs = clock.nowNs();
   m_modelNs = m_executedNs - beginNs - m_sampleNs;
+  m_opsCounters = executor.takeCounters();
   return executed;
 }
 
@@ -226,7 +227,7 @@ void EngineStep::publishRow(std::size_t index) {
   served.times.lastTokenNs = m_t1Ns;
   served.rate.add(m_t1Ns, static_cast<std::int64_t>(outcome.ids.size()));
   for (std::size_t i = 0; i < outcome.ids.size(); ++i) publishToken(row, outcome.run, i);
-  TextDelta delta{row.request, std::move(outcome.text), {}};
+  TextDelta delta{row.request, std::move(outcome.text), {}, m_t1Ns};
   delta.tokens = std::move(outcome.run.tokens);
   delta.tokens.resize(outcome.ids.size());
   channels.outbox.push(std::move(delta));
@@ -275,6 +276,9 @@ void EngineStep::publishIteration() {
   record.flops = cost.flops;
   record.bytes = cost.bytes;
   record.budget = static_cast<std::uint32_t>(m_plan.budget);
+  record.linearOps = m_opsCounters.linearOps;
+  record.linearNs = clampedNs(static_cast<std::int64_t>(m_opsCounters.linearNs));
+  record.attentionNs = clampedNs(static_cast<std::int64_t>(m_opsCounters.attentionNs));
   record.limit = m_plan.limit;
   m_session.channels().recorder.record(record);
 }

@@ -94,6 +94,7 @@ class EngineStep {
   std::vector<sched::FinishedRequest> m_ended;
   std::int64_t m_t0Ns = 0, m_t1Ns = 0, m_executedNs = 0;
   std::int64_t m_scheduleNs = 0, m_modelNs = 0, m_sampleNs = 0;
+  kernels::OpsCounters m_opsCounters;
   Error m_error;
   StepSummary m_summary;
   RateMeter m_decodeRate, m_prefillRate;

@@ -173,6 +173,7 @@ void fields(A& a, RequestTimes& v) {
 template <typename A>
 void fields(A& a, TextDelta& v) {
   a(v.request, v.text, v.tokens);
+  a.time(v.timeNs);
 }
 
 template <typename A>
@@ -238,7 +239,7 @@ template <typename A>
 void fields(A& a, EngineCounters& v) {
   a(v.steps, v.preemptions, v.swaps, v.cowCopies, v.prefixQueries, v.prefixHits, v.evictions,
     v.promptTokens, v.generatedTokens, v.peakBlocks, v.leakedBlocks, v.paddedTokens,
-    v.idleSlotSteps, v.lostEvents);
+    v.idleSlotSteps, v.usedSlotSteps, v.emptySlotSteps, v.lostEvents);
 }
 
 template <typename A>
@@ -254,7 +255,8 @@ void fields(A& a, IterationRecord& v) {
   a.time(v.t0Ns);
   a.time(v.t1Ns);
   a(v.id, v.scheduleNs, v.modelNs, v.sampleNs, v.prefillTokens, v.decodeTokens, v.draftTokens,
-    v.running, v.waiting, v.freeBlocks, v.cachedBlocks, v.flops, v.bytes, v.budget, v.limit);
+    v.running, v.waiting, v.freeBlocks, v.cachedBlocks, v.flops, v.bytes, v.linearOps, v.linearNs,
+    v.attentionNs, v.budget, v.limit);
 }
 
 template <typename A>

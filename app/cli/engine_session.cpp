@@ -1,0 +1,135 @@
+#include "app/cli/engine_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "engine/service/engine_service.h"
+#include "engine/service/gguf_model_provider.h"
+
+namespace app::cli {
+
+using namespace engine;
+
+namespace {
+
+// Short beside a step, long beside what a look costs.
+constexpr auto kNap = std::chrono::microseconds(500);
+
+}  // namespace
+
+Result<std::unique_ptr<EngineSession>> EngineSession::open(const EngineConfig& config,
+                                                           const CancelToken& cancel) {
+  service::EngineParts parts;
+  parts.models = std::make_shared<service::GgufModelProvider>();
+  std::unique_ptr<EngineSession> session(
+      new EngineSession(service::createEngineService(std::move(parts)), cancel));
+  TRY_VOID(session->load(config));
+  return session;
+}
+
+EngineSession::EngineSession(std::unique_ptr<EngineHandle> engine, const CancelToken& cancel)
+    : m_engine(std::move(engine)), m_cancel(cancel) {}
+
+Result<void> EngineSession::load(const EngineConfig& config) {
+  m_engine->submit(LoadModel{config});
+  while (!m_model && !m_loadError) {
+    if (m_cancel.isCancelled() && !m_isCancelled) {
+      m_isCancelled = true;
+      m_engine->submit(CancelLoad{});
+    }
+    nap();
+    take();
+  }
+  if (m_isCancelled) return Error{ErrorCode::Cancelled, "cancelled while the model was loading"};
+  if (m_loadError) return *m_loadError;
+  if (!m_model->isaNote.empty()) m_notices.push_back(m_model->isaNote);
+  return {};
+}
+
+RequestId EngineSession::submit(RequestSpec spec) {
+  spec.id = RequestId(m_nextId++);
+  const RequestId id = spec.id;
+  m_answers[id];
+  ++m_numOpen;
+  m_engine->submit(Submit{std::move(spec)});
+  return id;
+}
+
+void EngineSession::cancelAll() {
+  for (const auto& [id, answer] : m_answers) {
+    if (!answer.finished) m_engine->submit(Cancel{id});
+  }
+}
+
+void EngineSession::take() {
+  m_engine->drainMessages(m_messages);
+  for (EngineMessage& message : m_messages) {
+    std::visit([this](auto& m) { on(m); }, message);
+  }
+  m_messages.clear();
+}
+
+void EngineSession::waitUntil(const std::function<bool()>& isTrue) {
+  for (take(); m_numOpen > 0 && !isTrue(); take()) {
+    if (m_cancel.isCancelled() && !m_isCancelled) {
+      m_isCancelled = true;
+      cancelAll();
+    }
+    nap();
+  }
+  // it may have risen between two looks
+  m_isCancelled = m_isCancelled || m_cancel.isCancelled();
+}
+
+void EngineSession::waitForAll() {
+  waitUntil([] { return false; });
+}
+
+void EngineSession::nap() {
+  std::this_thread::sleep_for(kNap);
+}
+
+std::shared_ptr<const EngineSnapshot> EngineSession::restingSnapshot() {
+  while (true) {
+    auto snapshot = m_engine->latestSnapshot();
+    const bool isResting = snapshot && snapshot->state != EngineState::Running;
+    if (isResting && snapshot->timeNs >= m_lastEndNs) return snapshot;
+    nap();
+  }
+}
+
+std::vector<TraceEvent> EngineSession::takeEvents() {
+  std::vector<TraceEvent> events;
+  m_engine->drainEvents(events);
+  return events;
+}
+
+void EngineSession::on(TextDelta& message) {
+  Answer& answer = m_answers[message.request];
+  answer.text += message.text;
+  for (SampledToken& token : message.tokens) {
+    answer.tokens.push_back(std::move(token));
+    answer.tokenNs.push_back(message.timeNs);
+  }
+  if (m_sink && !message.text.empty()) m_sink(message.request, message.text);
+}
+
+void EngineSession::on(RequestStarted& message) {
+  m_answers[message.request].promptIds = std::move(message.promptIds);
+}
+
+void EngineSession::on(RequestFinished& message) {
+  m_lastEndNs = std::max(m_lastEndNs, message.times.finishedNs);
+  Answer& answer = m_answers[message.request];
+  if (!answer.finished) --m_numOpen;
+  answer.finished = std::move(message);
+}
+
+void EngineSession::on(ModelLoaded& message) {
+  m_model = std::move(message.info);
+}
+
+}  // namespace app::cli

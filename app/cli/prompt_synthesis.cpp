@@ -1,0 +1,47 @@
+#include "app/cli/prompt_synthesis.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+namespace app::cli {
+
+using namespace engine;
+using engine::text::TokenType;
+
+sim::PromptAlphabet plainTokens(const text::Vocabulary& vocabulary) {
+  sim::PromptAlphabet alphabet;
+  for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    if (vocabulary.types[id] == TokenType::Normal) alphabet.push_back(static_cast<TokenId>(id));
+  }
+  if (alphabet.empty()) {
+    alphabet.resize(vocabulary.tokens.size());
+    std::iota(alphabet.begin(), alphabet.end(), 0);
+  }
+  return alphabet;
+}
+
+bool needsTokenizer(const sim::Workload& workload) {
+  return std::ranges::any_of(workload.requests, [](const sim::WorkloadRequest& request) {
+    return !request.referenceAnswer.empty() ||
+           std::holds_alternative<sim::SyntheticPrompt>(request.prompt);
+  });
+}
+
+void resolvePrompts(sim::Workload& workload, const text::Tokenizer& tokenizer, std::uint64_t seed) {
+  const sim::PromptAlphabet alphabet = plainTokens(tokenizer.vocabulary());
+  std::uint64_t index = 0;
+  for (sim::WorkloadRequest& request : workload.requests) {
+    if (const auto* synthetic = std::get_if<sim::SyntheticPrompt>(&request.prompt)) {
+      request.prompt = TokenPrompt{sim::synthesizePrompt(*synthetic, alphabet, seed, index)};
+    }
+    ++index;
+    if (request.referenceAnswer.empty()) continue;
+    // an answer that is no text keeps the default length
+    const auto ids = tokenizer.encodeRaw(request.referenceAnswer, text::SpecialTokens::Plain);
+    if (ids) request.sampling.maxTokens = std::max<std::int64_t>(1, std::ssize(*ids));
+  }
+}
+
+}  // namespace app::cli

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/cli/commands.h"
+#include "app/cli/engine_flags.h"
+#include "app/cli/engine_session.h"
+#include "app/cli/flag_set.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/model_choice.h"
+#include "app/cli/prompt_synthesis.h"
+#include "app/cli/run_report.h"
+#include "app/cli/workload_flags.h"
+
+namespace app::cli {
+
+namespace {
+
+using namespace engine;
+
+struct RunOptions {
+  ModelChoice model;
+  EngineConfig config;
+  SamplingFlags sampling;
+  WorkloadFlags workload;
+  bool isAsFastAsPossible = false;
+  bool isJson = false;
+};
+
+RequestSpec specOf(const sim::WorkloadRequest& request, int defaultPriority) {
+  RequestSpec spec;
+  spec.label = request.id;
+  spec.sampling = request.sampling;
+  spec.priority = request.priority != 0 ? request.priority : defaultPriority;
+  spec.slo = request.slo;
+  spec.wantRowHashes = true;
+  if (const auto* text = std::get_if<TextPrompt>(&request.prompt)) spec.prompt = *text;
+  if (const auto* chat = std::get_if<ChatPrompt>(&request.prompt)) spec.prompt = *chat;
+  if (const auto* ids = std::get_if<TokenPrompt>(&request.prompt)) spec.prompt = *ids;
+  return spec;
+}
+
+// Sends the workload and waits for its end.
+class WorkloadRunner {
+ public:
+  WorkloadRunner(EngineSession& engine, const sim::Workload& workload, const RunOptions& options)
+      : m_engine(engine), m_workload(workload), m_options(options) {}
+
+  RunOutcome run() {
+    const std::int64_t startNs = m_engine.nowNs();
+    if (m_options.isAsFastAsPossible) {
+      sendAllAtOnce();
+    } else {
+      sendOnTime(startNs);
+    }
+    m_engine.waitForAll();
+    RunOutcome outcome = gather();
+    outcome.startNs = startNs;
+    outcome.endNs = startNs;
+    for (const RunOutcome::Request& request : outcome.requests) {
+      if (request.answer && request.answer->finished) {
+        outcome.endNs = std::max(outcome.endNs, request.answer->finished->times.finishedNs);
+      }
+    }
+    outcome.last = m_engine.restingSnapshot();
+    return outcome;
+  }
+
+ private:
+  // All in one step, so that the engine's decisions do not depend on who is faster.
+  void sendAllAtOnce() {
+    m_engine.pause();
+    for (const sim::WorkloadRequest& request : m_workload.requests) send(request);
+    m_engine.resume();
+  }
+
+  void sendOnTime(std::int64_t startNs) {
+    for (const sim::WorkloadRequest& request : m_workload.requests) {
+      const std::int64_t dueNs = startNs + static_cast<std::int64_t>(request.atMs * 1e6);
+      const auto isDue = [&] { return m_engine.nowNs() >= dueNs; };
+      while (!isDue() && !m_engine.isCancelled()) {
+        m_engine.waitUntil(isDue);
+        if (!isDue()) EngineSession::nap();  // nothing runs
+      }
+      if (m_engine.isCancelled()) return;
+      send(request);
+    }
+  }
+
+  void send(const sim::WorkloadRequest& request) {
+    m_ids.push_back(m_engine.submit(specOf(request, m_options.sampling.priority)));
+  }
+
+  RunOutcome gather() const {
+    RunOutcome outcome;
+    for (std::size_t i = 0; i < m_workload.requests.size(); ++i) {
+      RunOutcome::Request request{&m_workload.requests[i], std::nullopt};
+      if (i < m_ids.size()) request.answer = m_engine.answer(m_ids[i]);
+      outcome.requests.push_back(std::move(request));
+    }
+    return outcome;
+  }
+
+  EngineSession& m_engine;
+  const sim::Workload& m_workload;
+  const RunOptions& m_options;
+  std::vector<RequestId> m_ids;  // of the requests sent so far
+};
+
+RunOutcome nothingServed(const sim::Workload& workload) {
+  RunOutcome outcome;
+  for (const sim::WorkloadRequest& request : workload.requests) {
+    outcome.requests.push_back({&request, std::nullopt});
+  }
+  return outcome;
+}
+
+int writeOutcome(CliIo& io, const RunOptions& options, const RunOutcome& outcome) {
+  const int code =
+      options.isJson ? writeJson(io, runJson(outcome)) : writeText(io, runText(outcome));
+  if (code != kSuccess) return code;
+  return io.cancel.isCancelled() ? kInterrupted : kSuccess;
+}
+
+std::optional<std::string> usageError(const RunOptions& options) {
+  if (const auto wrong = workloadFlagsError(options.workload)) return wrong;
+  if (const auto wrong = engineFlagsError(options.config)) return wrong;
+  return samplingFlagsError(options.sampling.params, /*vocabSize=*/0);
+}
+
+Result<sim::Workload> prepareWorkload(CliIo& io, const RunOptions& options) {
+  const SamplingParams& defaults = options.sampling.params;
+  TRY_VOID(checkModelExists(options.model));
+  sim::Workload workload = TRY(openWorkload(io, options.workload, defaults));
+  if (needsTokenizer(workload)) {
+    resolvePrompts(workload, *TRY(openTokenizer(options.model)), defaults.seed);
+  }
+  return workload;
+}
+
+int runRun(CliIo& io, const RunOptions& options) {
+  if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
+  const ScopedInterrupt interrupt(io.cancel);
+  const auto workload = prepareWorkload(io, options);
+  if (!workload) return fail(io, workload.error());
+  EngineConfig config = options.config;
+  config.load.modelPath = options.model.path();
+  const auto session = EngineSession::open(config, io.cancel);
+  if (!session) {
+    if (session.error().code != ErrorCode::Cancelled) return fail(io, session.error());
+    return writeOutcome(io, options, nothingServed(*workload));
+  }
+  EngineSession& engine = **session;
+  if (const auto wrong = samplingFlagsError(options.sampling.params, engine.model().vocabSize)) {
+    return failUsage(io, *wrong);
+  }
+  const RunOutcome outcome = WorkloadRunner(engine, *workload, options).run();
+  for (const std::string& notice : engine.notices()) warn(io, notice);
+  return writeOutcome(io, options, outcome);
+}
+
+}  // namespace
+
+CommandRun setUpRun(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  FlagSet flags(app);
+  addWorkloadFlags(flags, options->workload);
+  flags.toggle("--as-fast-as-possible", options->isAsFastAsPossible,
+               "send all requests at once instead of at their times");
+  addModelFlag(flags, options->model);
+  addEngineFlags(flags, options->config);
+  addSamplingFlags(flags, options->sampling);
+  flags.toggle("--json", options->isJson,
+               "one JSON document: requests, engine, metrics, speculation");
+  return [options](CliIo& io) { return runRun(io, *options); };
+}
+
+}  // namespace app::cli

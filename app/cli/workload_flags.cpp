@@ -1,0 +1,96 @@
+#include "app/cli/workload_flags.h"
+
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "app/cli/number_text.h"
+#include "engine/sim/workload_file.h"
+
+namespace app::cli {
+
+namespace {
+
+using engine::Result;
+using namespace engine::sim;
+
+constexpr std::int64_t kMaxRequests = 1'000'000;
+constexpr std::int64_t kMaxSharedPrefix = 1 << 24;
+
+// Takes what `parse` makes of the value; its Result says what is wrong.
+template <typename T, typename Parse>
+auto into(T& target, bool& isGiven, Parse parse) {
+  return [&target, &isGiven, parse](const std::string& value) {
+    auto parsed = parse(value);
+    if (!parsed) return false;
+    target = *parsed;
+    isGiven = true;
+    return true;
+  };
+}
+
+template <typename T>
+auto numberInto(T& target, bool& isGiven) {
+  return [&target, &isGiven](const std::string& value) {
+    isGiven = true;
+    return parseNumber(std::string_view(value), target);
+  };
+}
+
+}  // namespace
+
+void addWorkloadFlags(FlagSet& flags, WorkloadFlags& workload) {
+  DrawnWorkloadSpec& drawn = workload.drawn;
+  bool& isGiven = workload.hasDrawFlags;
+  flags.text("--workload", workload.path, "a workload file, or - for standard input");
+  flags.custom("--requests", "a whole number of at least 1", numberInto(drawn.requests, isGiven));
+  flags.custom("--arrival", "closed, poisson, gamma or ramp",
+               into(drawn.arrivals.kind, isGiven, parseArrival));
+  flags.custom("--rate", "requests a second, above 0",
+               numberInto(drawn.arrivals.ratePerSecond, isGiven));
+  flags.custom("--burstiness", "a number above 0 (1: as poisson)",
+               numberInto(drawn.arrivals.burstiness, isGiven));
+  flags.custom("--prompt-lengths", "fixed:N, uniform:A:B or lognormal:MU:SIGMA, in tokens",
+               into(drawn.promptLengths, isGiven, parseLengths));
+  flags.custom("--output-lengths", "fixed:N, uniform:A:B or lognormal:MU:SIGMA, in tokens",
+               into(drawn.outputLengths, isGiven, parseLengths));
+  flags.custom("--shared-prefix", "a whole number of at least 0",
+               numberInto(drawn.sharedPrefix, isGiven));
+}
+
+std::optional<std::string> workloadFlagsError(const WorkloadFlags& workload) {
+  if (!workload.path.empty() && workload.hasDrawFlags) {
+    return "--workload names a file; flags that draw a workload go without it";
+  }
+  const DrawnWorkloadSpec& drawn = workload.drawn;
+  const auto isAboveZero = [](double value) { return value > 0.0 && std::isfinite(value); };
+  if (drawn.requests < 1 || drawn.requests > kMaxRequests) {
+    return fmt::format("--requests is {}; it takes 1 to {}", drawn.requests, kMaxRequests);
+  }
+  if (!isAboveZero(drawn.arrivals.ratePerSecond)) {
+    return fmt::format("--rate is {}; it takes numbers above 0", drawn.arrivals.ratePerSecond);
+  }
+  if (!isAboveZero(drawn.arrivals.burstiness)) {
+    return fmt::format("--burstiness is {}; it takes numbers above 0", drawn.arrivals.burstiness);
+  }
+  if (drawn.sharedPrefix < 0 || drawn.sharedPrefix > kMaxSharedPrefix) {
+    return fmt::format("--shared-prefix is {}; it takes 0 to {}", drawn.sharedPrefix,
+                       kMaxSharedPrefix);
+  }
+  return std::nullopt;
+}
+
+Result<Workload> openWorkload(CliIo& io,
+                              const WorkloadFlags& workload,
+                              const engine::SamplingParams& defaults) {
+  if (workload.path.empty()) {
+    DrawnWorkloadSpec drawn = workload.drawn;
+    drawn.seed = defaults.seed;
+    return drawWorkload(drawn, defaults);
+  }
+  if (workload.path != "-") return readWorkloadFile(workload.path, defaults);
+  return parseWorkload(TRY(readFileArgument(io, "-")), defaults);
+}
+
+}  // namespace app::cli
