@@ -9,6 +9,7 @@ const std::vector<Command>& commands() {
       {"template", "A conversation as the model's chat template writes it", setUpTemplate},
       {"generate", "One answer, streamed as it comes", setUpGenerate},
       {"run", "A workload of many requests at once, with its figures", setUpRun},
+      {"bench", "How fast prompts are read and tokens made here", setUpBench},
       {"score", "Log-probabilities of a text, in one pass", setUpScore},
       {"perplexity", "Perplexity of a text, by llama.cpp's rule", setUpPerplexity},
       {"divergence", "KL divergence from another model or from f32 KV", setUpDivergence},

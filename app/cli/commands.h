@@ -20,6 +20,7 @@ CommandRun setUpDetokenize(CLI::App& app);
 CommandRun setUpTemplate(CLI::App& app);
 CommandRun setUpGenerate(CLI::App& app);
 CommandRun setUpRun(CLI::App& app);
+CommandRun setUpBench(CLI::App& app);
 CommandRun setUpInspect(CLI::App& app);
 CommandRun setUpReplay(CLI::App& app);
 CommandRun setUpExport(CLI::App& app);

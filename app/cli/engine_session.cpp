@@ -17,6 +17,8 @@ namespace {
 
 // Short beside a step, long beside what a look costs.
 constexpr auto kNap = std::chrono::microseconds(500);
+// Nobody looks at snapshots while steps run; the last one comes when the engine rests.
+constexpr std::int64_t kSnapshotIntervalNs = 1'000'000'000;
 
 }  // namespace
 
@@ -24,8 +26,10 @@ Result<std::unique_ptr<EngineSession>> EngineSession::open(const EngineConfig& c
                                                            const CancelToken& cancel) {
   service::EngineParts parts;
   parts.models = std::make_shared<service::GgufModelProvider>();
+  service::EngineOptions options;
+  options.snapshotIntervalNs = kSnapshotIntervalNs;
   std::unique_ptr<EngineSession> session(
-      new EngineSession(service::createEngineService(std::move(parts)), cancel));
+      new EngineSession(service::createEngineService(std::move(parts), options), cancel));
   TRY_VOID(session->load(config));
   return session;
 }

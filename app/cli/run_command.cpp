@@ -43,6 +43,12 @@ RequestSpec specOf(const sim::WorkloadRequest& request, int defaultPriority) {
   return spec;
 }
 
+// Requests were sent by time of arrival; they are told of as the file has them.
+void sortByPlace(RunOutcome& outcome) {
+  std::ranges::stable_sort(outcome.requests, {},
+                           [](const RunOutcome::Request& request) { return request.asked->place; });
+}
+
 // Sends the workload and waits for its end.
 class WorkloadRunner {
  public:
@@ -101,6 +107,7 @@ class WorkloadRunner {
       if (i < m_ids.size()) request.answer = m_engine.answer(m_ids[i]);
       outcome.requests.push_back(std::move(request));
     }
+    sortByPlace(outcome);
     return outcome;
   }
 
@@ -115,6 +122,7 @@ RunOutcome nothingServed(const sim::Workload& workload) {
   for (const sim::WorkloadRequest& request : workload.requests) {
     outcome.requests.push_back({&request, std::nullopt});
   }
+  sortByPlace(outcome);
   return outcome;
 }
 

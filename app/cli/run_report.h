@@ -21,7 +21,7 @@ struct RunOutcome {
     std::optional<Answer> answer;
   };
 
-  std::vector<Request> requests;  // in the workload's order
+  std::vector<Request> requests;  // in the file's order
   std::int64_t startNs = 0, endNs = 0;
   std::shared_ptr<const engine::EngineSnapshot> last;  // null when no model came
 };

@@ -28,6 +28,7 @@ inline constexpr std::int64_t kHashBlockTokens = 512;
 struct WorkloadRequest {
   std::string id;
   double atMs = 0;  // of arrival, from the start
+  std::size_t place = 0;  // in the file, counted from 0
   std::variant<TextPrompt, ChatPrompt, TokenPrompt, SyntheticPrompt> prompt;
   // The recorded answer of a dataset: the output is as long as this, whatever the model says.
   std::string referenceAnswer;

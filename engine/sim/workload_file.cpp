@@ -203,6 +203,8 @@ Result<Workload> parseWorkload(std::string_view text, const SamplingParams& defa
   if (workload.requests.empty()) {
     return Error{ErrorCode::InvalidArgument, "the workload holds no request"};
   }
+  std::size_t place = 0;
+  for (WorkloadRequest& request : workload.requests) request.place = place++;
   std::ranges::stable_sort(workload.requests, {}, &WorkloadRequest::atMs);
   if (workload.format != WorkloadFormat::Tessera) {  // recorded clocks start anywhere
     const double start = workload.requests.front().atMs;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -28,16 +30,39 @@ struct CliOutcome {
 };
 
 // Inline: the tests link app_cli, the support library does not.
-inline CliOutcome runCli(const std::vector<std::string>& arguments, const std::string& input = {}) {
+inline CliOutcome runCliWith(const std::vector<std::string>& arguments,
+                             const std::string& input,
+                             std::ostringstream& out,
+                             engine::CancelToken& cancel) {
   std::istringstream in(input);
-  std::ostringstream out, err;
-  engine::CancelToken cancel;
+  std::ostringstream err;
   app::cli::CliIo io{in, out, err, cancel};
   CliOutcome outcome;
   outcome.exitCode = app::cli::runCli(arguments, io);
   outcome.out = out.str();
   outcome.err = err.str();
   return outcome;
+}
+
+inline CliOutcome runCli(const std::vector<std::string>& arguments, const std::string& input = {}) {
+  std::ostringstream out;
+  engine::CancelToken cancel;
+  return runCliWith(arguments, input, out, cancel);
+}
+
+// As if Ctrl-C were pressed so long after the start.
+inline CliOutcome runCliAndCancel(const std::vector<std::string>& arguments,
+                                  std::chrono::milliseconds after) {
+  std::ostringstream out;
+  engine::CancelToken cancel;
+  std::jthread person([&cancel, after](const std::stop_token& stop) {
+    const auto end = std::chrono::steady_clock::now() + after;
+    while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    cancel.cancel();
+  });
+  return runCliWith(arguments, {}, out, cancel);
 }
 
 }  // namespace test_support

@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/cli/bench_case.h"
+#include "app/cli/commands.h"
+#include "app/cli/engine_flags.h"
+#include "app/cli/engine_session.h"
+#include "app/cli/flag_set.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/median.h"
+#include "app/cli/model_choice.h"
+#include "app/cli/number_text.h"
+#include "app/cli/prompt_synthesis.h"
+#include "kernels/cpu/machine_probe.h"
+
+namespace app::cli {
+
+namespace {
+
+using namespace engine;
+
+constexpr std::int64_t kMaxBatch = 4096, kMaxTokens = 1 << 24, kMaxRepeats = 1000;
+
+struct BenchOptions {
+  ModelChoice model;
+  EngineConfig config;
+  std::int64_t promptTokens = 512, genTokens = 128, repeats = 3;
+  std::vector<std::int64_t> batches = {1, 8, 32}, depths = {0};
+  bool isJson = false;
+};
+
+// What the machine can do; empty where it was not measured.
+struct Yardsticks {
+  std::optional<double> bytesPerSecond, int8OpsPerSecond;
+};
+
+struct BenchReport {
+  const ModelInfo* model = nullptr;
+  Json rows = Json::array();
+  bool isCancelled = false;
+};
+
+bool parseList(std::string_view text, std::vector<std::int64_t>& target) {
+  std::vector<std::int64_t> values;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    if (!parseNumber(text.substr(0, comma), values.emplace_back())) return false;
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  target = std::move(values);
+  return true;
+}
+
+std::optional<std::string> rangeError(const char* flag,
+                                      std::int64_t value,
+                                      std::int64_t least,
+                                      std::int64_t most) {
+  if (value >= least && value <= most) return std::nullopt;
+  return fmt::format("{} is {}; it takes {} to {}", flag, value, least, most);
+}
+
+std::optional<std::string> usageError(const BenchOptions& options) {
+  if (auto wrong = rangeError("--prompt-tokens", options.promptTokens, 1, kMaxTokens)) return wrong;
+  if (auto wrong = rangeError("--gen-tokens", options.genTokens, 1, kMaxTokens)) return wrong;
+  if (auto wrong = rangeError("--repeats", options.repeats, 1, kMaxRepeats)) return wrong;
+  const SchedulerLimits& limits = options.config.limits;
+  for (const std::int64_t batch : options.batches) {
+    if (auto wrong = rangeError("--batch", batch, 1, kMaxBatch)) return wrong;
+    if (batch <= limits.maxBatchedTokens) continue;
+    return fmt::format("--batch is {}, more than a step takes: --max-batched-tokens is {}", batch,
+                       limits.maxBatchedTokens);
+  }
+  for (const std::int64_t depth : options.depths) {
+    if (auto wrong = rangeError("--depth", depth, 0, kMaxTokens)) return wrong;
+    if (depth > 0 && !limits.prefixCache) {
+      return "--depth above 0 needs --prefix-cache on, which keeps what lies before the prompt";
+    }
+  }
+  return engineFlagsError(options.config);
+}
+
+std::vector<BenchCase> casesOf(const BenchOptions& options) {
+  std::vector<BenchCase> cases;
+  for (const std::int64_t depth : options.depths) {
+    for (const std::int64_t batch : options.batches) {
+      cases.push_back({batch, depth, options.promptTokens, options.genTokens});
+    }
+  }
+  return cases;
+}
+
+// Room for all users at once, unless the pool was given: a user set back would falsify the figures.
+EngineConfig configFor(const BenchOptions& options, const std::vector<BenchCase>& cases) {
+  EngineConfig config = options.config;
+  config.load.modelPath = options.model.path();
+  std::int64_t blocks = 0;
+  for (const BenchCase& one : cases) {
+    config.limits.maxSeqs = std::max(config.limits.maxSeqs, static_cast<int>(one.batch));
+    const std::int64_t tokens = one.depth + one.promptTokens + one.maxTokens(config.limits);
+    blocks = std::max(blocks, one.batch * (tokens / config.load.blockSize + 2));
+  }
+  if (config.load.kvBlocks == 0 && config.load.kvMemoryBytes == 0) config.load.kvBlocks = blocks;
+  return config;
+}
+
+std::optional<std::string> contextError(const std::vector<BenchCase>& cases,
+                                        const ModelInfo& model) {
+  for (const BenchCase& one : cases) {
+    const std::int64_t tokens = one.depth + one.promptTokens + one.genTokens + 1;
+    if (tokens <= model.maxContext) continue;
+    return fmt::format("depth {}, {} prompt and {} generated tokens make {}; the context holds {}",
+                       one.depth, one.promptTokens, one.genTokens, tokens, model.maxContext);
+  }
+  return std::nullopt;
+}
+
+// The set whose int8 instructions the recipe in force uses; nothing for plain float32.
+std::optional<kernels::cpu::Isa> int8IsaOf(const ModelInfo& model) {
+  using kernels::cpu::Isa;
+  for (const auto& [kind, isa] : {std::pair{IsaKind::Avx2, Isa::Avx2},
+                                  {IsaKind::AvxVnni, Isa::AvxVnni},
+                                  {IsaKind::Avx512Vnni, Isa::Avx512Vnni},
+                                  {IsaKind::Amx, Isa::Amx}}) {
+    if (model.isa == isaName(kind)) return isa;
+  }
+  return std::nullopt;
+}
+
+Yardsticks measureMachine(const ModelInfo& model) {
+  Yardsticks machine;
+  machine.bytesPerSecond = kernels::cpu::measureReadBandwidth(model.threads);
+  if (const auto isa = int8IsaOf(model)) {
+    machine.int8OpsPerSecond = kernels::cpu::measureInt8Peak(*isa, model.threads);
+  }
+  return machine;
+}
+
+Json shareJson(std::optional<double> part, std::optional<double> whole) {
+  if (!part || !whole || *whole <= 0) return {};
+  return *part / *whole;
+}
+
+// The median over the repeats of one figure.
+std::optional<double> medianOver(const std::vector<BenchSample>& samples,
+                                 std::optional<double> BenchSample::*figure) {
+  std::vector<double> values;
+  for (const BenchSample& sample : samples) {
+    if (sample.*figure) values.push_back(*(sample.*figure));
+  }
+  return medianOf(std::move(values));
+}
+
+Json rowJson(const BenchCase& benchCase,
+             const std::vector<BenchSample>& samples,
+             const Yardsticks& machine) {
+  const auto figure = [&samples](std::optional<double> BenchSample::*which) {
+    const auto median = medianOver(samples, which);
+    return median ? Json(*median) : Json();
+  };
+  return {{"batch", benchCase.batch},
+          {"depth", benchCase.depth},
+          {"prefill_tps", figure(&BenchSample::prefillTps)},
+          {"decode_tps", figure(&BenchSample::decodeTps)},
+          {"step_ms_p50", figure(&BenchSample::stepMs)},
+          {"bytes_per_step", figure(&BenchSample::bytesPerStep)},
+          {"bandwidth_fraction",
+           shareJson(medianOver(samples, &BenchSample::bytesPerSecond), machine.bytesPerSecond)},
+          {"peak_fraction", shareJson(medianOver(samples, &BenchSample::linearOpsPerSecond),
+                                      machine.int8OpsPerSecond)}};
+}
+
+std::string cellText(const Json& value, double scale, int precision) {
+  return value.is_null() ? "-" : fmt::format("{:.{}f}", value.get<double>() * scale, precision);
+}
+
+std::string textOf(const BenchReport& report) {
+  std::string text;
+  if (report.model != nullptr) {
+    text += fmt::format("{}, {}, {} threads\n", report.model->name, report.model->isa,
+                        report.model->threads);
+  }
+  text += fmt::format("{:>6} {:>7} {:>14} {:>13} {:>9} {:>10} {:>12} {:>14}\n", "users", "depth",
+                      "prefill tok/s", "decode tok/s", "step ms", "MB/step", "of bandwidth",
+                      "of int8 peak");
+  for (const Json& row : report.rows) {
+    text += fmt::format(
+        "{:>6} {:>7} {:>14} {:>13} {:>9} {:>10} {:>11}% {:>13}%\n",
+        row["batch"].get<std::int64_t>(), row["depth"].get<std::int64_t>(),
+        cellText(row["prefill_tps"], 1, 1), cellText(row["decode_tps"], 1, 1),
+        cellText(row["step_ms_p50"], 1, 2), cellText(row["bytes_per_step"], 1e-6, 1),
+        cellText(row["bandwidth_fraction"], 100, 1), cellText(row["peak_fraction"], 100, 1));
+  }
+  return text;
+}
+
+int writeReport(CliIo& io, const BenchOptions& options, const BenchReport& report) {
+  int code = kSuccess;
+  if (options.isJson) {
+    Json document = {{"isa", report.model ? Json(report.model->isa) : Json()},
+                     {"threads", report.model ? Json(report.model->threads) : Json()},
+                     {"rows", report.rows}};
+    if (report.isCancelled) document["cancelled"] = true;
+    code = writeJson(io, document);
+  } else {
+    code = writeText(io, textOf(report));
+  }
+  if (code != kSuccess) return code;
+  return report.isCancelled ? kInterrupted : kSuccess;
+}
+
+Result<void> measureRows(BenchRunner& runner,
+                         const BenchOptions& options,
+                         const std::vector<BenchCase>& cases,
+                         BenchReport& report) {
+  TRY(runner.measure({1, 0, std::min<std::int64_t>(options.promptTokens, 64), 2}));  // wakes all up
+  const Yardsticks machine = measureMachine(*report.model);
+  for (const BenchCase& benchCase : cases) {
+    std::vector<BenchSample> samples;
+    for (std::int64_t i = 0; i < options.repeats; ++i) {
+      samples.push_back(TRY(runner.measure(benchCase)));
+    }
+    report.rows.push_back(rowJson(benchCase, samples, machine));
+  }
+  return {};
+}
+
+int runBench(CliIo& io, const BenchOptions& options) {
+  if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
+  const ScopedInterrupt interrupt(io.cancel);
+  const auto vocabulary = openVocabulary(options.model);
+  if (!vocabulary) return fail(io, vocabulary.error());
+  const std::vector<BenchCase> cases = casesOf(options);
+  const EngineConfig config = configFor(options, cases);
+  BenchReport report;
+  const auto session = EngineSession::open(config, io.cancel);
+  if (!session) {
+    report.isCancelled = session.error().code == ErrorCode::Cancelled;
+    return report.isCancelled ? writeReport(io, options, report) : fail(io, session.error());
+  }
+  EngineSession& engine = **session;
+  report.model = &engine.model();
+  if (const auto wrong = contextError(cases, engine.model())) return fail(io, *wrong);
+  const sim::PromptAlphabet alphabet = plainTokens(*vocabulary);
+  BenchRunner runner(engine, alphabet, config);
+  const auto measured = measureRows(runner, options, cases, report);
+  report.isCancelled = !measured && measured.error().code == ErrorCode::Cancelled;
+  if (!measured && !report.isCancelled) return fail(io, measured.error());
+  for (const std::string& notice : engine.notices()) warn(io, notice);
+  return writeReport(io, options, report);
+}
+
+}  // namespace
+
+CommandRun setUpBench(CLI::App& app) {
+  const auto options = std::make_shared<BenchOptions>();
+  FlagSet flags(app);
+  const auto list = [&flags](const char* flag, std::vector<std::int64_t>& target,
+                             const char* takes) {
+    flags.custom(flag, takes,
+                 [&target](const std::string& value) { return parseList(value, target); });
+  };
+  flags.whole("--prompt-tokens", options->promptTokens, "a whole number of at least 1");
+  flags.whole("--gen-tokens", options->genTokens, "a whole number of at least 1");
+  list("--batch", options->batches, "users at once: whole numbers of at least 1, by comma");
+  list("--depth", options->depths,
+       "tokens in the cache before the prompt: whole numbers of at least 0, by comma");
+  flags.whole("--repeats", options->repeats, "a whole number of at least 1; medians are told");
+  addModelFlag(flags, options->model);
+  addEngineFlags(flags, options->config);
+  flags.toggle("--json", options->isJson, "one JSON document: isa, threads, rows");
+  return [options](CliIo& io) { return runBench(io, *options); };
+}
+
+}  // namespace app::cli

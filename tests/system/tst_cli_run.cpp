@@ -1,0 +1,502 @@
+// run: many requests at once through the real engine give what each would get alone, whatever the
+// knobs.
+#include <QtTest/QtTest>
+
+#include <set>
+
+#include "kernels/core/ops.h"
+#include "tests/support/cli_runner.h"
+#include "tests/support/tiny_model.h"
+
+using nlohmann::json;
+using test_support::CliOutcome;
+using test_support::runCli;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+Strings operator+(Strings left, const Strings& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+// Each kind of prompt; greedy and drawn, with penalties; short and long. `longPrompt` tokens.
+std::string mixedWorkload(int longPrompt, int maxTokens) {
+  std::string lines;
+  const auto add = [&lines](const json& row) { lines += row.dump() + "\n"; };
+  add({{"id", "text"}, {"prompt", "the one in the other"}, {"max_tokens", maxTokens}});
+  add({{"id", "ids"}, {"prompt_ids", {104, 101, 32, 116}}, {"max_tokens", maxTokens / 2}});
+  add({{"id", "chat"},
+       {"messages", {{{"role", "user"}, {"content", "hello"}}}},
+       {"max_tokens", maxTokens}});
+  add({{"id", "long"}, {"prompt_tokens", longPrompt}, {"max_tokens", maxTokens}});
+  add({{"id", "drawn"},
+       {"prompt", "the one in the other"},
+       {"max_tokens", maxTokens},
+       {"temperature", 0.8},
+       {"seed", 5},
+       {"repetition_penalty", 1.3}});
+  add({{"id", "wild"},
+       {"prompt", "on and on"},
+       {"max_tokens", maxTokens},
+       {"temperature", 1.5},
+       {"seed", 6},
+       {"top_p", 0.9}});
+  add({{"id", "long too"}, {"prompt_tokens", longPrompt + 3}, {"max_tokens", maxTokens}});
+  add({{"id", "again"}, {"prompt", "the one in the other"}, {"max_tokens", maxTokens}});
+  return lines;
+}
+
+// What must not depend on how the engine was set.
+json answersOf(const json& document) {
+  json answers = json::array();
+  for (const json& request : document["requests"]) {
+    answers.push_back({request["id"], request["prompt_ids"], request["ids"], request["text"],
+                       request["logprobs"], request["row_hashes"], request["finish_reason"]});
+  }
+  return answers;
+}
+
+int preemptionsOf(const json& document) {
+  int sum = 0;
+  for (const json& request : document["requests"]) sum += request["preemptions"].get<int>();
+  return sum;
+}
+
+Strings lineOf(const QString& words) {
+  Strings all;
+  for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
+    all.push_back(word.toStdString());
+  }
+  return all;
+}
+
+}  // namespace
+
+class TestCliRun : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase();
+  void theDocumentHasExactlyItsFields();
+  void figuresFollowFromTheRequests();
+  void theAnswersDoNotDependOnTheKnobs_data();
+  void theAnswersDoNotDependOnTheKnobs();
+  void setBackRequestsGiveTheSameAnswer();
+  void aRequestAloneGivesTheSameAnswer();
+  void manySeedsGiveManyTexts();
+  void refusedLinesStandBesideServedOnes();
+  void aBadRowNamesItsNumber_data();
+  void aBadRowNamesItsNumber();
+  void flagsAreTheDefaultsOfLines();
+  void arrivalTimesAreKept();
+  void asFastAsPossibleDoesNotWait();
+  void drawnWorkloadsComeFromTheSeed();
+  void aSharedPrefixIsFoundInTheCache();
+  void goodputNeedsTargets();
+  void wrongUsageExitsTwo_data();
+  void wrongUsageExitsTwo();
+  void ctrlCGivesTheDocumentSoFar();
+  void theRealModelAnswersAlikeUnderOtherKnobs();
+
+ private:
+  std::string path(const char* name) const { return (m_folder.path() + "/" + name).toStdString(); }
+
+  CliOutcome run(const Strings& arguments, const std::string& workload) const {
+    Strings all = {
+        "run",         "--json", "--model", m_model, "--workload", "-", "--as-fast-as-possible",
+        "--kv-blocks", "256"};
+    return runCli(all + arguments, workload);
+  }
+
+  // The document; a failed check and an empty object when there is none.
+  json documentOf(const Strings& arguments, const std::string& workload) const {
+    const CliOutcome outcome = run(arguments, workload);
+    if (outcome.exitCode != 0) qWarning("exit %d: %s", outcome.exitCode, outcome.err.c_str());
+    return outcome.exitCode == 0 ? outcome.json() : json::object();
+  }
+
+  QTemporaryDir m_folder;
+  std::string m_model, m_floats;
+};
+
+void TestCliRun::initTestCase() {
+  test_support::TinyModelSpec spec;
+  spec.context = 256;
+  m_floats = path("floats.gguf");
+  test_support::writeTinyModel(spec, m_floats);
+  m_model = path("tiny.gguf");
+  test_support::writeTinyModel(test_support::withType(spec, kernels::DType::Q4_1), m_model);
+}
+
+void TestCliRun::theDocumentHasExactlyItsFields() {
+  const json document = documentOf({}, mixedWorkload(50, 8));
+  const auto keysOf = [](const json& object) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : object.items()) keys.insert(key);
+    return keys;
+  };
+  using Keys = std::set<std::string>;
+  QCOMPARE(keysOf(document), (Keys{"requests", "engine", "metrics", "speculation"}));
+  for (const json& request : document["requests"]) {
+    QCOMPARE(keysOf(request),
+             (Keys{"id", "prompt_ids", "ids", "text", "logprobs", "row_hashes", "finish_reason",
+                   "ttft_ms", "itl_ms", "preemptions", "cached_tokens"}));
+  }
+  QCOMPARE(keysOf(document["engine"]),
+           (Keys{"steps", "preemptions", "swaps", "cow_copies", "peak_blocks", "leaked_blocks",
+                 "padded_tokens", "idle_slot_steps", "fragmentation"}));
+  QCOMPARE(keysOf(document["engine"]["fragmentation"]), (Keys{"internal", "external"}));
+  QCOMPARE(keysOf(document["speculation"]),
+           (Keys{"passes", "drafted", "accepted", "accepted_by_position", "tokens_per_pass"}));
+  for (const char* key : {"duration",
+                          "completed",
+                          "total_input_tokens",
+                          "total_output_tokens",
+                          "request_throughput",
+                          "request_goodput",
+                          "output_throughput",
+                          "total_token_throughput",
+                          "mean_ttft_ms",
+                          "median_ttft_ms",
+                          "std_ttft_ms",
+                          "p99_ttft_ms",
+                          "mean_tpot_ms",
+                          "p99_tpot_ms",
+                          "mean_itl_ms",
+                          "p99_itl_ms",
+                          "mean_e2el_ms",
+                          "p99_e2el_ms",
+                          "input_lens",
+                          "output_lens",
+                          "ttfts",
+                          "itls",
+                          "start_times",
+                          "errors"}) {
+    QVERIFY2(document["metrics"].contains(key), key);
+  }
+}
+
+void TestCliRun::figuresFollowFromTheRequests() {
+  const json document = documentOf({}, mixedWorkload(50, 8));
+  const json& metrics = document["metrics"];
+  const json& requests = document["requests"];
+  QCOMPARE(metrics["completed"], json(requests.size()));
+  std::size_t inputs = 0, outputs = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const json& request = requests[i];
+    const std::size_t count = request["ids"].size();
+    inputs += request["prompt_ids"].size();
+    outputs += count;
+    QCOMPARE(request["logprobs"].size(), count);
+    QCOMPARE(request["row_hashes"].size(), count);
+    QCOMPARE(request["itl_ms"].size(), count - 1);
+    QCOMPARE(metrics["output_lens"][i], json(count));
+    QCOMPARE(metrics["input_lens"][i], json(request["prompt_ids"].size()));
+    QVERIFY(std::abs(metrics["ttfts"][i].get<double>() * 1e3 - request["ttft_ms"].get<double>()) <
+            1e-6);
+    for (const json& hash : request["row_hashes"]) {
+      QCOMPARE(hash.get<std::string>().size(), std::size_t{16});
+    }
+  }
+  QCOMPARE(metrics["total_input_tokens"], json(inputs));
+  QCOMPARE(metrics["total_output_tokens"], json(outputs));
+  const double seconds = metrics["duration"].get<double>();
+  QVERIFY(seconds > 0.0);
+  QVERIFY(std::abs(metrics["output_throughput"].get<double>() * seconds -
+                   static_cast<double>(outputs)) < 1e-6);
+  QVERIFY(document["engine"]["steps"].get<int>() >= 8);
+  QVERIFY(document["engine"]["peak_blocks"].get<int>() >= 8);
+  QCOMPARE(document["engine"]["leaked_blocks"], json(0));
+  const double internal = document["engine"]["fragmentation"]["internal"].get<double>();
+  QVERIFY(internal > 0.0 && internal < 1.0);
+}
+
+void TestCliRun::theAnswersDoNotDependOnTheKnobs_data() {
+  QTest::addColumn<QString>("isa");
+  QTest::addColumn<bool>("isFloats");
+  QTest::addColumn<QString>("knobs");
+  QStringList isas = {"reference"};
+  for (const kernels::cpu::Isa isa : kernels::cpu::supportedIsas()) {
+    if (isa == kernels::cpu::Isa::Avx2) isas << "avx2";
+    if (isa == kernels::cpu::Isa::Avx512Vnni) isas << "avx512vnni";
+  }
+  for (const QString& isa : isas) {
+    for (const QString& knobs :
+         {"--max-batched-tokens 7", "--block-size 4 --kv-blocks 1024", "--block-size 64",
+          "--prefill-chunk 5", "--threads 1", "--threads 3", "--max-seqs 1",
+          "--max-seqs 3 --prefix-cache off", "--long-prefill-threshold 9",
+          "--block-size 8 --kv-blocks 16 --max-batched-tokens 33"}) {
+      QTest::addRow("%s %s", qPrintable(isa), qPrintable(knobs)) << isa << false << knobs;
+    }
+    QTest::addRow("%s floats", qPrintable(isa))
+        << isa << true << "--max-batched-tokens 9 --threads 2";
+  }
+}
+
+void TestCliRun::theAnswersDoNotDependOnTheKnobs() {
+  QFETCH(QString, isa);
+  QFETCH(bool, isFloats);
+  QFETCH(QString, knobs);
+  Strings common = {"--isa", isa.toStdString()};
+  if (isFloats) common = common + Strings{"--model", m_floats};
+  const std::string workload = mixedWorkload(70, 24);
+  static std::map<QString, json> plain;
+  json& expected = plain[isa + (isFloats ? " floats" : "")];
+  if (expected.is_null()) expected = answersOf(documentOf(common, workload));
+  QCOMPARE(expected.size(), std::size_t{8});
+  std::set<std::string> different;
+  for (const json& answer : expected) different.insert(answer[2].dump());
+  QVERIFY(different.size() >= 6);  // a model that always says the same would prove nothing
+  QCOMPARE(answersOf(documentOf(common + lineOf(knobs), workload)), expected);
+}
+
+void TestCliRun::setBackRequestsGiveTheSameAnswer() {
+  const std::string workload = mixedWorkload(60, 60);
+  const json expected = documentOf({}, workload);
+  QCOMPARE(preemptionsOf(expected), 0);
+  const json tight = documentOf({"--block-size", "8", "--kv-blocks", "20"}, workload);
+  QVERIFY(preemptionsOf(tight) > 0);
+  QCOMPARE(tight["engine"]["preemptions"], json(preemptionsOf(tight)));
+  QCOMPARE(tight["engine"]["leaked_blocks"], json(0));
+  QVERIFY(tight["engine"]["peak_blocks"].get<int>() <= 20);
+  QCOMPARE(answersOf(tight), answersOf(expected));
+  QCOMPARE(tight["metrics"]["total_output_tokens"], expected["metrics"]["total_output_tokens"]);
+}
+
+void TestCliRun::aRequestAloneGivesTheSameAnswer() {
+  const json together = documentOf({}, mixedWorkload(50, 20));
+  const CliOutcome alone =
+      runCli({"generate", "--json", "--model", m_model, "--kv-blocks", "64", "--prompt",
+              "the one in the other", "--max-tokens", "20", "--temperature", "0.8", "--seed", "5",
+              "--repetition-penalty", "1.3"});
+  QCOMPARE(alone.exitCode, 0);
+  QCOMPARE(together["requests"][4]["ids"], alone.json()["ids"]);
+  QCOMPARE(together["requests"][4]["logprobs"], alone.json()["logprobs"]);
+  QCOMPARE(together["requests"][4]["text"], alone.json()["text"]);
+}
+
+void TestCliRun::manySeedsGiveManyTexts() {
+  std::string drawn, greedy;
+  for (int seed = 1; seed <= 40; ++seed) {
+    json row = {{"prompt", "Once upon a time"}, {"max_tokens", 8}, {"seed", seed}};
+    greedy += row.dump() + "\n";
+    row.update({{"temperature", 1}, {"top_k", 0}, {"top_p", 1}, {"min_p", 0}});
+    drawn += row.dump() + "\n";
+  }
+  std::set<std::string> drawnIds, greedyIds;
+  for (const json& request : documentOf({}, drawn)["requests"]) {
+    drawnIds.insert(request["ids"].dump());
+  }
+  for (const json& request : documentOf({}, greedy)["requests"]) {
+    greedyIds.insert(request["ids"].dump());
+  }
+  QVERIFY(drawnIds.size() >= 10);
+  QCOMPARE(greedyIds.size(), std::size_t{1});
+}
+
+void TestCliRun::refusedLinesStandBesideServedOnes() {
+  const std::string workload =
+      "{\"id\":\"too long\",\"prompt_tokens\":300,\"max_tokens\":4}\n"
+      "{\"id\":\"empty\",\"prompt\":\"\"}\n"
+      "{\"id\":\"no such id\",\"prompt_ids\":[99999]}\n"
+      "{\"id\":\"two answers\",\"prompt\":\"he\",\"n\":2}\n"
+      "{\"id\":\"fine\",\"prompt\":\"he\",\"max_tokens\":4,\"ignore_eos\":true}\n";
+  const CliOutcome outcome = run({}, workload);
+  QCOMPARE(outcome.exitCode, 0);
+  const json document = outcome.json();
+  for (int i = 0; i < 4; ++i) {
+    const json& refused = document["requests"][static_cast<std::size_t>(i)];
+    QCOMPARE(refused["finish_reason"], json("refused"));
+    QVERIFY(!refused["reason"].get<std::string>().empty());
+    QVERIFY(refused["ids"].empty());
+    QVERIFY(refused["ttft_ms"].is_null());
+  }
+  const std::string tooLong = document["requests"][0]["reason"].get<std::string>();
+  QVERIFY2(tooLong.find("300") != std::string::npos && tooLong.find("256") != std::string::npos,
+           tooLong.c_str());
+  QCOMPARE(document["requests"][4]["ids"].size(), std::size_t{4});
+  QVERIFY(!document["requests"][4].contains("reason"));
+  QCOMPARE(document["metrics"]["completed"], json(1));
+  QCOMPARE(document["metrics"]["failed"], json(4));
+  QCOMPARE(document["metrics"]["errors"][4], json(""));
+  QCOMPARE(document["metrics"]["errors"][0], json(tooLong));
+}
+
+void TestCliRun::aBadRowNamesItsNumber_data() {
+  QTest::addColumn<QString>("workload");
+  QTest::addColumn<QString>("names");
+  const QString good = "{\"prompt\":\"he\"}\n";
+  QTest::addRow("not JSON") << good + "{:\n"
+                            << "row 2";
+  QTest::addRow("out of range") << good + good + "{\"prompt\":\"he\",\"temperature\":3}\n"
+                                << "row 3";
+  QTest::addRow("no prompt") << QString("{\"max_tokens\":3}\n") << "row 1";
+  QTest::addRow("unknown field") << QString("{\"prompt\":\"he\",\"colour\":1}\n") << "colour";
+  QTest::addRow("no tokens") << QString("{\"prompt\":\"he\",\"max_tokens\":0}\n") << "max_tokens";
+  QTest::addRow("empty") << QString("\n") << "empty";
+}
+
+void TestCliRun::aBadRowNamesItsNumber() {
+  QFETCH(QString, workload);
+  QFETCH(QString, names);
+  const CliOutcome outcome = run({}, workload.toStdString());
+  QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
+  QVERIFY2(outcome.err.find(names.toStdString()) != std::string::npos, outcome.err.c_str());
+}
+
+void TestCliRun::flagsAreTheDefaultsOfLines() {
+  const json document =
+      documentOf({"--max-tokens", "5", "--ignore-eos", "--temperature", "1", "--seed", "3"},
+                 "{\"prompt\":\"he\"}\n{\"prompt\":\"he\",\"max_tokens\":3}\n"
+                 "{\"prompt\":\"he\",\"temperature\":0}\n{\"prompt\":\"he\",\"seed\":4}\n");
+  const json& requests = document["requests"];
+  QCOMPARE(requests[0]["ids"].size(), std::size_t{5});
+  QCOMPARE(requests[1]["ids"].size(), std::size_t{3});
+  QVERIFY(requests[2]["ids"] != requests[0]["ids"]);
+  QVERIFY(requests[3]["ids"] != requests[0]["ids"]);
+}
+
+void TestCliRun::arrivalTimesAreKept() {
+  const std::string file = path("arrivals.jsonl");
+  QFile out(QString::fromStdString(file));
+  QVERIFY(out.open(QIODevice::WriteOnly));
+  out.write(
+      "{\"id\":\"late\",\"at_ms\":300,\"prompt\":\"he\",\"max_tokens\":2}\n"
+      "{\"id\":\"early\",\"prompt\":\"he\",\"max_tokens\":2}\n");
+  out.close();
+  const CliOutcome outcome =
+      runCli({"run", "--json", "--model", m_model, "--kv-blocks", "64", "--workload", file});
+  QCOMPARE(outcome.exitCode, 0);
+  const json document = outcome.json();
+  QCOMPARE(document["requests"][0]["id"], json("late"));  // as the file has them
+  QCOMPARE(document["requests"][1]["id"], json("early"));
+  const json& starts = document["metrics"]["start_times"];
+  QVERIFY(starts[0].get<double>() >= 0.3);
+  QVERIFY(starts[1].get<double>() < 0.3);
+  QVERIFY(document["metrics"]["duration"].get<double>() >= 0.3);
+  QVERIFY(document["requests"][0]["ttft_ms"].get<double>() > 0.0);
+}
+
+void TestCliRun::asFastAsPossibleDoesNotWait() {
+  const json document = documentOf({},
+                                   "{\"prompt\":\"he\",\"max_tokens\":2}\n"
+                                   "{\"prompt\":\"he\",\"max_tokens\":2,\"at_ms\":600000}\n");
+  QCOMPARE(document["metrics"]["completed"], json(2));
+  QVERIFY(document["metrics"]["duration"].get<double>() < 600.0);
+}
+
+void TestCliRun::drawnWorkloadsComeFromTheSeed() {
+  const auto draw = [&](const char* seed) {
+    const CliOutcome outcome =
+        runCli({"run", "--json", "--model", m_model, "--kv-blocks", "256", "--requests", "5",
+                "--prompt-lengths", "uniform:3:30", "--output-lengths", "fixed:4", "--arrival",
+                "poisson", "--rate", "200", "--seed", seed});
+    return outcome.exitCode == 0 ? outcome.json() : json::object();
+  };
+  const json one = draw("1"), again = draw("1"), two = draw("2");
+  QCOMPARE(one["requests"].size(), std::size_t{5});
+  QCOMPARE(answersOf(one), answersOf(again));
+  QVERIFY(answersOf(one) != answersOf(two));
+  for (const json& request : one["requests"]) {
+    const std::size_t length = request["prompt_ids"].size();
+    QVERIFY(length >= 3 && length <= 30);
+    QCOMPARE(request["ids"].size(), std::size_t{4});
+  }
+}
+
+void TestCliRun::aSharedPrefixIsFoundInTheCache() {
+  const CliOutcome outcome =
+      runCli({"run", "--json", "--model", m_model, "--kv-blocks", "256", "--requests", "3",
+              "--prompt-lengths", "fixed:70", "--output-lengths", "fixed:2", "--shared-prefix",
+              "64", "--max-seqs", "1"});
+  QCOMPARE(outcome.exitCode, 0);
+  const json requests = outcome.json()["requests"];
+  QCOMPARE(requests[0]["cached_tokens"], json(0));
+  QCOMPARE(requests[1]["cached_tokens"], json(64));
+  QCOMPARE(requests[2]["cached_tokens"], json(64));
+}
+
+void TestCliRun::goodputNeedsTargets() {
+  const std::string plain = "{\"prompt\":\"he\",\"max_tokens\":2}\n";
+  QVERIFY(documentOf({}, plain)["metrics"]["request_goodput"].is_null());
+  const json easy =
+      documentOf({}, "{\"prompt\":\"he\",\"max_tokens\":2,\"slo\":{\"ttft_ms\":1e9}}\n");
+  QVERIFY(easy["metrics"]["request_goodput"].get<double>() > 0.0);
+  const json hard =
+      documentOf({}, "{\"prompt\":\"he\",\"max_tokens\":2,\"slo\":{\"ttft_ms\":0}}\n");
+  QCOMPARE(hard["metrics"]["request_goodput"].get<double>(), 0.0);
+}
+
+void TestCliRun::wrongUsageExitsTwo_data() {
+  QTest::addColumn<QString>("arguments");
+  QTest::addColumn<QString>("names");
+  const auto row = [](const char* arguments, const char* names) {
+    QTest::addRow("%s", arguments) << arguments << names;
+  };
+  row("--workload - --requests 3", "--workload");
+  row("--requests 0", "--requests");
+  row("--requests many", "--requests");
+  row("--rate 0", "--rate");
+  row("--rate nan", "--rate");
+  row("--burstiness -1", "--burstiness");
+  row("--arrival sometimes", "--arrival");
+  row("--prompt-lengths fixed", "--prompt-lengths");
+  row("--output-lengths uniform:5:2", "--output-lengths");
+  row("--shared-prefix -1", "--shared-prefix");
+  row("--max-tokens 0", "--max-tokens");
+  row("--max-seqs 0", "--max-seqs");
+  row("--batching static", "not built yet");
+}
+
+void TestCliRun::wrongUsageExitsTwo() {
+  QFETCH(QString, arguments);
+  QFETCH(QString, names);
+  const CliOutcome outcome = runCli(Strings{"run", "--model", m_model} + lineOf(arguments));
+  QVERIFY2(outcome.isCleanFailure(2), outcome.err.c_str());
+  QVERIFY2(outcome.err.find(names.toStdString()) != std::string::npos, outcome.err.c_str());
+}
+
+void TestCliRun::ctrlCGivesTheDocumentSoFar() {
+  const std::string file = path("far.jsonl");
+  QFile out(QString::fromStdString(file));
+  QVERIFY(out.open(QIODevice::WriteOnly));
+  out.write(
+      "{\"id\":\"now\",\"prompt\":\"he\",\"max_tokens\":2,\"ignore_eos\":true}\n"
+      "{\"id\":\"never\",\"at_ms\":600000,\"prompt\":\"he\",\"max_tokens\":2}\n");
+  out.close();
+  const CliOutcome outcome = test_support::runCliAndCancel(
+      {"run", "--json", "--model", m_model, "--kv-blocks", "64", "--workload", file},
+      std::chrono::milliseconds(1500));
+  QCOMPARE(outcome.exitCode, 130);
+  const json document = outcome.json();
+  QCOMPARE(document["requests"].size(), std::size_t{2});
+  QCOMPARE(document["requests"][0]["finish_reason"], json("length"));
+  QCOMPARE(document["requests"][1]["finish_reason"], json("cancelled"));
+  QCOMPARE(document["metrics"]["completed"], json(1));
+}
+
+void TestCliRun::theRealModelAnswersAlikeUnderOtherKnobs() {
+  QString model = qEnvironmentVariable("TESSERA_DEFAULT_MODEL");
+  if (model.isEmpty()) {
+    model = qEnvironmentVariable("TESSERA_MODELS") + "/SmolLM2-135M-Instruct.Q4_1.gguf";
+  }
+  if (!QFile::exists(model))
+    QSKIP("needs the default model: $TESSERA_DEFAULT_MODEL or $TESSERA_MODELS");
+  std::string workload;
+  for (const char* prompt :
+       {"The capital of France is", "Once upon a time", "def fibonacci(n):", "1 2 3 4"}) {
+    workload += json{{"prompt", prompt}, {"max_tokens", 12}, {"ignore_eos", true}}.dump() + "\n";
+  }
+  const Strings common = {"--model", model.toStdString()};
+  const json expected = documentOf(common, workload);
+  QCOMPARE(expected["metrics"]["completed"], json(4));
+  const json other = documentOf(
+      common + lineOf("--max-batched-tokens 3 --block-size 4 --kv-blocks 12 --threads 1"),
+      workload);
+  QVERIFY(preemptionsOf(other) > 0);
+  QCOMPARE(answersOf(other), answersOf(expected));
+}
+
+QTEST_GUILESS_MAIN(TestCliRun)
+#include "tst_cli_run.moc"
