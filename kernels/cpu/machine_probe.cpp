@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
+#include <vector>
 
 #include "kernels/cpu/huge_arena.h"
 #include "kernels/cpu/thread_pool.h"
@@ -17,16 +18,35 @@ namespace {
 
 constexpr int kPasses = 5;
 
-// Of the fastest pass; the first one, which brings in pages, counts nothing.
-template <typename Fn>
-double bestSeconds(Fn&& pass) {
-  pass();
-  double best = 1e300;
-  for (int i = 0; i < kPasses; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    pass();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    best = std::min(best, took.count());
+// Nanoseconds that the calling thread has been running: what other programs take does not count.
+double threadNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// What all threads together do a second: the sum over the threads, each by its own running time,
+// of the best pass. The first pass, which wakes everything up, counts nothing.
+//   amount  what one call of `work` does
+template <typename Work>
+double bestRate(ThreadPool& pool, int numItems, double amount, Work&& work) {
+  struct alignas(64) Done {
+    double amount = 0, ns = 0;
+  };
+
+  double best = 0;
+  for (int pass = 0; pass <= kPasses; ++pass) {
+    std::vector<Done> done(static_cast<std::size_t>(pool.numThreads()));
+    pool.run(numItems, [&](int item, int thread) {
+      const double beginNs = threadNs();
+      work(item);
+      Done& mine = done[static_cast<std::size_t>(thread)];
+      mine.ns += threadNs() - beginNs;
+      mine.amount += amount;
+    });
+    double rate = 0;
+    for (const Done& one : done) rate += one.ns > 0 ? one.amount / one.ns * 1e9 : 0.0;
+    if (pass > 0) best = std::max(best, rate);
   }
   return best;
 }
@@ -82,23 +102,18 @@ std::optional<double> measureReadBandwidth(int threads) {
   std::memset(bytes, 1, kBytes);  // untouched pages would all be the one page of zeros
   ThreadPool pool(threads);
   std::atomic<std::uint64_t> sink{0};
-  const double seconds = bestSeconds([&] {
-    pool.run(static_cast<int>(kBytes / kPiece), [&](int piece, int) {
-      sink ^= readAll(bytes + static_cast<std::size_t>(piece) * kPiece, kPiece);
-    });
+  return bestRate(pool, static_cast<int>(kBytes / kPiece), kPiece, [&](int piece) {
+    sink ^= readAll(bytes + static_cast<std::size_t>(piece) * kPiece, kPiece);
   });
-  return static_cast<double>(kBytes) / seconds;
 }
 
 std::optional<double> measureInt8Peak(Isa isa, int threads) {
   if (isa == Isa::Amx) return std::nullopt;
   constexpr int kRounds = 20000, kItemsPerThread = 16;
   ThreadPool pool(threads);
-  const int numItems = threads * kItemsPerThread;
-  const double seconds =
-      bestSeconds([&] { pool.run(numItems, [isa](int, int) { multiplyInt8(isa, kRounds); }); });
   const double opsPerInstruction = isa == Isa::Avx512Vnni ? 128 : 64;
-  return 12.0 * kRounds * numItems * opsPerInstruction / seconds;
+  return bestRate(pool, threads * kItemsPerThread, 12.0 * kRounds * opsPerInstruction,
+                  [isa](int) { multiplyInt8(isa, kRounds); });
 }
 
 }  // namespace kernels::cpu

@@ -7,6 +7,9 @@
 
 namespace kernels::cpu {
 
+// Both count the time that their threads were running, so that a busy machine shows (nearly) what a
+// quiet one would.
+
 // Bytes a second that `threads` threads together read from memory, the best of several passes over
 // 256 MiB in huge pages. Nothing when the system refuses the memory.
 std::optional<double> measureReadBandwidth(int threads);

@@ -2,6 +2,7 @@
 #include <QtTest/QtTest>
 
 #include <set>
+#include <stdexcept>
 
 #include "engine/text/utf8.h"
 #include "tests/support/cli_runner.h"
@@ -74,14 +75,11 @@ class TestCliGenerate : public QObject {
  private:
   std::string path(const char* name) const { return (m_folder.path() + "/" + name).toStdString(); }
 
-  // The document; an empty object (and a failed check) when there is none.
+  // The document; throws when there is none.
   json documentOf(const Strings& arguments) const {
     const CliOutcome outcome =
         runCli(Strings{"generate", "--json", "--kv-blocks", kBlocks} + arguments);
-    if (outcome.exitCode != 0 || !outcome.err.empty()) {
-      qWarning("exit %d: %s", outcome.exitCode, outcome.err.c_str());
-      return json::object();
-    }
+    if (outcome.exitCode != 0) throw std::runtime_error(outcome.err);
     return outcome.json();
   }
 
