@@ -53,12 +53,15 @@ Json ttftJson(const Answer& answer) {
   return millisecondsJson(answer.finished->times.arrivalNs, answer.finished->times.firstTokenNs);
 }
 
-Json speculationJson() {
-  return {{"passes", 0},
-          {"drafted", 0},
-          {"accepted", 0},
-          {"accepted_by_position", Json::array()},
-          {"tokens_per_pass", 0.0}};
+Json speculationJson(const engine::EngineSnapshot* last) {
+  const engine::SpeculationSummary done = last ? last->speculation : engine::SpeculationSummary{};
+  const double perPass =
+      done.passes > 0 ? static_cast<double>(done.tokens) / static_cast<double>(done.passes) : 0.0;
+  return {{"passes", done.passes},
+          {"drafted", done.drafted},
+          {"accepted", done.accepted},
+          {"accepted_by_position", done.acceptedByPosition},
+          {"tokens_per_pass", perPass}};
 }
 
 Json millisecondsJson(std::int64_t fromNs, std::int64_t toNs) {

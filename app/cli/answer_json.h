@@ -15,8 +15,8 @@ Json topLogprobsJson(const Answer& answer);
 Json rowHashesJson(const Answer& answer);
 // From arrival to the first token; null without one.
 Json ttftJson(const Answer& answer);
-// Nothing drafts yet, so nothing was: all zero.
-Json speculationJson();
+// What speculation did since the model was loaded; all zero without it. null = no model came.
+Json speculationJson(const engine::EngineSnapshot* last);
 
 // The time between two points of the engine's clock; null when one did not happen.
 Json millisecondsJson(std::int64_t fromNs, std::int64_t toNs);

@@ -84,6 +84,9 @@ std::optional<std::string> usageError(const BenchOptions& options) {
       return "--depth above 0 needs --prefix-cache on, which keeps what lies before the prompt";
     }
   }
+  if (limits.speculation != SpeculationKind::Off) {
+    return "--speculate is not for bench, which measures steps of one token a user";
+  }
   return engineFlagsError(options.config);
 }
 

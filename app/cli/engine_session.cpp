@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -114,10 +115,8 @@ std::vector<TraceEvent> EngineSession::takeEvents() {
 void EngineSession::on(TextDelta& message) {
   Answer& answer = m_answers[message.request];
   answer.text += message.text;
-  for (SampledToken& token : message.tokens) {
-    answer.tokens.push_back(std::move(token));
-    answer.tokenNs.push_back(message.timeNs);
-  }
+  if (!message.tokens.empty()) answer.chunkNs.push_back(message.timeNs);
+  std::move(message.tokens.begin(), message.tokens.end(), std::back_inserter(answer.tokens));
   if (m_sink && !message.text.empty()) m_sink(message.request, message.text);
 }
 

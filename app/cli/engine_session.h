@@ -22,7 +22,7 @@ struct Answer {
   std::vector<engine::TokenId> promptIds;
   std::string text;
   std::vector<engine::SampledToken> tokens;
-  std::vector<std::int64_t> tokenNs;  // engine clock, one a token
+  std::vector<std::int64_t> chunkNs;  // when tokens came, engine clock; a step may give several
   std::optional<engine::RequestFinished> finished;
 
   engine::FinishReason reason() const {

@@ -104,7 +104,8 @@ Json usageJson(const Usage& usage) {
           {"cached_tokens", usage.cachedTokens}};
 }
 
-Json documentOf(const Answer& answer, const GenerateOptions& options, const ModelInfo* model) {
+// `last` is null when no model came.
+Json documentOf(const Answer& answer, const GenerateOptions& options, const EngineSnapshot* last) {
   Json document = {{"text", answer.text},
                    {"ids", sampledIdsJson(answer)},
                    {"prompt_ids", answer.promptIds},
@@ -112,18 +113,18 @@ Json documentOf(const Answer& answer, const GenerateOptions& options, const Mode
   if (options.sampling.params.topLogprobs > 0) document["top_logprobs"] = topLogprobsJson(answer);
   document["finish_reason"] = finishReasonName(answer.reason());
   document["usage"] = usageJson(answer.finished ? answer.finished->usage : Usage{});
-  document["timings"] = timingsJson(answer, model);
-  document["speculation"] = speculationJson();
+  document["timings"] = timingsJson(answer, last ? last->model.get() : nullptr);
+  document["speculation"] = speculationJson(last);
   return document;
 }
 
 int writeAnswer(CliIo& io,
                 const Answer& answer,
                 const GenerateOptions& options,
-                const ModelInfo* model) {
+                const EngineSnapshot* last) {
   int code = kSuccess;
   if (options.isJson) {
-    code = writeJson(io, documentOf(answer, options, model));
+    code = writeJson(io, documentOf(answer, options, last));
   } else if (io.isTerminal && !answer.text.empty() && answer.text.back() != '\n') {
     code = writeText(io, "\n");
   }
@@ -157,7 +158,7 @@ int runGenerate(CliIo& io, const GenerateOptions& options) {
   if (answer.isRefusedOrFailed()) return fail(io, answer.finished->explanation);
   for (const std::string& notice : engine.notices()) warn(io, notice);
   if (!answer.finished->explanation.empty()) warn(io, answer.finished->explanation);
-  return writeAnswer(io, answer, options, &engine.model());
+  return writeAnswer(io, answer, options, engine.restingSnapshot().get());
 }
 
 void addPromptFlags(FlagSet& flags, GenerateOptions& options) {

@@ -15,8 +15,8 @@ namespace {
 
 Json gapsJson(const Answer& answer) {
   Json gaps = Json::array();
-  for (std::size_t i = 1; i < answer.tokenNs.size(); ++i) {
-    gaps.push_back(millisecondsJson(answer.tokenNs[i - 1], answer.tokenNs[i]));
+  for (std::size_t i = 1; i < answer.chunkNs.size(); ++i) {
+    gaps.push_back(millisecondsJson(answer.chunkNs[i - 1], answer.chunkNs[i]));
   }
   return gaps;
 }
@@ -75,7 +75,7 @@ sim::RequestTrack trackOf(const RunOutcome& outcome, const RunOutcome::Request& 
   track.inputTokens = static_cast<std::int64_t>(answer.promptIds.size());
   track.outputTokens = static_cast<std::int64_t>(answer.tokens.size());
   if (answer.finished) track.startMs = sinceStartMs(outcome, answer.finished->times.arrivalNs);
-  for (const std::int64_t ns : answer.tokenNs) track.tokenMs.push_back(sinceStartMs(outcome, ns));
+  for (const std::int64_t ns : answer.chunkNs) track.tokenMs.push_back(sinceStartMs(outcome, ns));
   return track;
 }
 
@@ -106,7 +106,7 @@ Json runJson(const RunOutcome& outcome) {
   return {{"requests", std::move(requests)},
           {"engine", engineJson(outcome.last.get())},
           {"metrics", metricsJson(servedRunOf(outcome))},
-          {"speculation", speculationJson()}};
+          {"speculation", speculationJson(outcome.last.get())}};
 }
 
 std::string runText(const RunOutcome& outcome) {

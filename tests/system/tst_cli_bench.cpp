@@ -200,6 +200,7 @@ void TestCliBench::wrongUsageExitsTwo_data() {
   row("--gen-tokens 0", "--gen-tokens");
   row("--repeats 0", "--repeats");
   row("--threads -1", "--threads");
+  row("--speculate ngram", "--speculate");
   row("--temperature 1", "--temperature");
 }
 

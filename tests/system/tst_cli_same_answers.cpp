@@ -45,6 +45,7 @@ class TestCliSameAnswers : public QObject {
   void theAnswersDoNotDependOnTheKnobs();
   void setBackRequestsGiveTheSameAnswer();
   void aRequestAloneGivesTheSameAnswer();
+  void speculationGivesTheSameAnswers();
   void theRealModelAnswersAlikeUnderOtherKnobs();
 
  private:
@@ -139,6 +140,24 @@ void TestCliSameAnswers::aRequestAloneGivesTheSameAnswer() {
   QCOMPARE(together["requests"][4]["ids"], alone.json()["ids"]);
   QCOMPARE(together["requests"][4]["logprobs"], alone.json()["logprobs"]);
   QCOMPARE(together["requests"][4]["text"], alone.json()["text"]);
+}
+
+void TestCliSameAnswers::speculationGivesTheSameAnswers() {
+  const std::string workload = mixedWorkload(60, 60);
+  const json plain = documentOf({}, workload);
+  QCOMPARE(plain["speculation"]["passes"], json(0));
+  QCOMPARE(plain["speculation"]["drafted"], json(0));
+  const json guessed =
+      documentOf({"--speculate", "ngram", "--speculate-adaptive", "off"}, workload);
+  QCOMPARE(answersOf(guessed), answersOf(plain));
+  const json& done = guessed["speculation"];
+  QVERIFY(done["passes"].get<int>() > 0);
+  QVERIFY(done["drafted"].get<int>() >= done["passes"].get<int>());
+  QVERIFY(done["accepted"].get<int>() > 0);
+  QVERIFY(done["tokens_per_pass"].get<double>() >= 1.0);
+  int accepted = 0;
+  for (const json& count : done["accepted_by_position"]) accepted += count.get<int>();
+  QCOMPARE(json(accepted), done["accepted"]);
 }
 
 void TestCliSameAnswers::theRealModelAnswersAlikeUnderOtherKnobs() {
