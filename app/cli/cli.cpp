@@ -14,8 +14,6 @@ namespace app::cli {
 
 namespace {
 
-constexpr const char* kVersion = "tessera-cli 0.1.0";
-
 // CLI11 wants the last argument first, and takes the next argument for "--flag=".
 std::vector<std::string> forParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> reversed;

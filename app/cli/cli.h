@@ -8,6 +8,8 @@
 
 namespace app::cli {
 
+inline constexpr const char* kVersion = "tessera-cli 0.1.0";
+
 // `arguments` without the program's name. Returns an ExitCode; never throws.
 int runCli(const std::vector<std::string>& arguments, CliIo& io);
 

@@ -94,6 +94,10 @@ void addEngineFlags(FlagSet& flags, EngineConfig& config) {
   addSchedulingFlags(flags, config.limits);
 }
 
+void addTraceFlag(FlagSet& flags, std::string& path) {
+  flags.text("--trace", path, "a file to record the run in, for replay and export");
+}
+
 void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
   SamplingParams& params = sampling.params;
   flags.number("--temperature", params.temperature, "0 to 2 (0: the likeliest token)");

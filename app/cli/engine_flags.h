@@ -16,6 +16,9 @@ namespace app::cli {
 // `config` and `sampling` hold the defaults; --model is not among them (see model_choice.h).
 void addEngineFlags(FlagSet& flags, engine::EngineConfig& config);
 
+// Where the run is to be recorded; empty = nowhere.
+void addTraceFlag(FlagSet& flags, std::string& path);
+
 struct SamplingFlags {
   engine::SamplingParams params;
   int priority = 0;

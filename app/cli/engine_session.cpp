@@ -7,8 +7,10 @@
 #include <utility>
 #include <variant>
 
+#include "app/cli/cli.h"
 #include "engine/service/engine_service.h"
 #include "engine/service/gguf_model_provider.h"
+#include "engine/trace/recording_handle.h"
 
 namespace app::cli {
 
@@ -20,17 +22,22 @@ namespace {
 constexpr auto kNap = std::chrono::microseconds(500);
 // Nobody looks at snapshots while steps run; the last one comes when the engine rests.
 constexpr std::int64_t kSnapshotIntervalNs = 1'000'000'000;
+constexpr std::int64_t kTracedIntervalNs = 100'000'000;  // key frames of a recording
 
 }  // namespace
 
 Result<std::unique_ptr<EngineSession>> EngineSession::open(const EngineConfig& config,
-                                                           const CancelToken& cancel) {
+                                                           const CancelToken& cancel,
+                                                           const std::string& tracePath) {
   service::EngineParts parts;
   parts.models = std::make_shared<service::GgufModelProvider>();
   service::EngineOptions options;
-  options.snapshotIntervalNs = kSnapshotIntervalNs;
-  std::unique_ptr<EngineSession> session(
-      new EngineSession(service::createEngineService(std::move(parts), options), cancel));
+  options.snapshotIntervalNs = tracePath.empty() ? kSnapshotIntervalNs : kTracedIntervalNs;
+  auto engine = service::createEngineService(std::move(parts), options);
+  if (!tracePath.empty()) {
+    engine = TRY(trace::recordEngine(std::move(engine), tracePath, kVersion));
+  }
+  std::unique_ptr<EngineSession> session(new EngineSession(std::move(engine), cancel));
   TRY_VOID(session->load(config));
   return session;
 }

@@ -42,8 +42,10 @@ using TextSink = std::function<void(engine::RequestId, std::string_view)>;
 class EngineSession {
  public:
   // Starts an engine and loads. Cancelled when the token rose before the model was there.
+  // tracePath: where the run is written down; empty = nowhere.
   static engine::Result<std::unique_ptr<EngineSession>> open(const engine::EngineConfig& config,
-                                                             const engine::CancelToken& cancel);
+                                                             const engine::CancelToken& cancel,
+                                                             const std::string& tracePath = {});
 
   const engine::ModelInfo& model() const { return *m_model; }
 

@@ -29,6 +29,7 @@ struct GenerateOptions {
   SamplingFlags sampling;
   std::optional<std::string> prompt, chat, system;
   std::string templatePath;
+  std::string tracePath;
   bool isJson = false;
 };
 
@@ -122,12 +123,9 @@ int writeAnswer(CliIo& io,
                 const Answer& answer,
                 const GenerateOptions& options,
                 const EngineSnapshot* last) {
-  int code = kSuccess;
-  if (options.isJson) {
-    code = writeJson(io, documentOf(answer, options, last));
-  } else if (io.isTerminal && !answer.text.empty() && answer.text.back() != '\n') {
-    code = writeText(io, "\n");
-  }
+  const bool endsLine = io.isTerminal && !answer.text.empty() && answer.text.back() != '\n';
+  const int code = options.isJson ? writeJson(io, documentOf(answer, options, last))
+                                  : writeText(io, endsLine ? "\n" : "");
   if (code != kSuccess) return code;
   return answer.reason() == FinishReason::Cancelled ? kInterrupted : kSuccess;
 }
@@ -140,7 +138,7 @@ int runGenerate(CliIo& io, const GenerateOptions& options) {
   const ScopedInterrupt interrupt(io.cancel);
   EngineConfig config = options.config;
   config.load.modelPath = options.model.path();
-  const auto session = EngineSession::open(config, io.cancel);
+  const auto session = EngineSession::open(config, io.cancel, options.tracePath);
   if (!session) {
     if (session.error().code != ErrorCode::Cancelled) return fail(io, session.error());
     return writeAnswer(io, Answer{}, options, nullptr);
@@ -183,6 +181,7 @@ CommandRun setUpGenerate(CLI::App& app) {
   addPromptFlags(flags, *options);
   addModelFlag(flags, options->model);
   addEngineFlags(flags, options->config);
+  addTraceFlag(flags, options->tracePath);
   addSamplingFlags(flags, options->sampling);
   flags.whole("--logprobs", options->sampling.params.topLogprobs,
               "a whole number from 0 to 1000: how many likeliest tokens to add");

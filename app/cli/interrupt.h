@@ -5,8 +5,8 @@
 
 namespace app::cli {
 
-// While it lives, the first Ctrl-C raises the token; a second one ends the process as usual. At
-// most one at a time; the token must outlive it.
+// While it lives, the first Ctrl-C raises the token; one more, half a second later or more, ends
+// the process as usual. At most one at a time; the token must outlive it.
 class ScopedInterrupt {
  public:
   explicit ScopedInterrupt(engine::CancelToken& cancel);

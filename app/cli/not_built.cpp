@@ -16,7 +16,7 @@ using namespace engine;
 constexpr std::array<std::string_view, 6> kPlannedCommands = {
     "simulate", "plan", "load", "serve", "quantize", "lesson"};
 
-constexpr std::array<std::string_view, 2> kPlannedFlags = {"--preset", "--trace"};
+constexpr std::array<std::string_view, 1> kPlannedFlags = {"--preset"};
 
 // The first flag of those given that is not built, if any.
 std::optional<std::string> firstOf(std::initializer_list<std::pair<bool, const char*>> given) {

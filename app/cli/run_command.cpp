@@ -27,6 +27,7 @@ struct RunOptions {
   SamplingFlags sampling;
   WorkloadFlags workload;
   bool isAsFastAsPossible = false;
+  std::string tracePath;
   bool isJson = false;
 };
 
@@ -151,12 +152,12 @@ Result<sim::Workload> prepareWorkload(CliIo& io, const RunOptions& options) {
 
 int runRun(CliIo& io, const RunOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
-  const ScopedInterrupt interrupt(io.cancel);
   const auto workload = prepareWorkload(io, options);
   if (!workload) return fail(io, workload.error());
+  const ScopedInterrupt interrupt(io.cancel);
   EngineConfig config = options.config;
   config.load.modelPath = options.model.path();
-  const auto session = EngineSession::open(config, io.cancel);
+  const auto session = EngineSession::open(config, io.cancel, options.tracePath);
   if (!session) {
     if (session.error().code != ErrorCode::Cancelled) return fail(io, session.error());
     return writeOutcome(io, options, nothingServed(*workload));
@@ -180,6 +181,7 @@ CommandRun setUpRun(CLI::App& app) {
                "send all requests at once instead of at their times");
   addModelFlag(flags, options->model);
   addEngineFlags(flags, options->config);
+  addTraceFlag(flags, options->tracePath);
   addSamplingFlags(flags, options->sampling);
   flags.toggle("--json", options->isJson,
                "one JSON document: requests, engine, metrics, speculation");

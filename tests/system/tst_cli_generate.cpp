@@ -333,7 +333,7 @@ void TestCliGenerate::wrongUsageExitsTwo_data() {
   row({"--prompt", "he", "--block-size", "12"}, "--block-size");
   row({"--prompt", "he", "--n", "2"}, "not built yet");
   row({"--prompt", "he", "--speculate", "draft"}, "not built yet");
-  row({"--prompt", "he", "--trace", "f"}, "not built yet");
+  row({"--prompt", "he", "--preset", "naive"}, "not built yet");
   row({"--prompt", "he", "--frobnicate"}, "--frobnicate");
 }
 

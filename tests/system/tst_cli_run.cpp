@@ -52,6 +52,7 @@ class TestCliRun : public QObject {
   void goodputNeedsTargets();
   void wrongUsageExitsTwo_data();
   void wrongUsageExitsTwo();
+  void aRecordedRunReplays();
   void ctrlCGivesTheDocumentSoFar();
 
  private:
@@ -347,6 +348,25 @@ void TestCliRun::wrongUsageExitsTwo() {
   const CliOutcome outcome = runCli(Strings{"run", "--model", m_model} + lineOf(arguments));
   QVERIFY2(outcome.isCleanFailure(2), outcome.err.c_str());
   QVERIFY2(outcome.err.find(names.toStdString()) != std::string::npos, outcome.err.c_str());
+}
+
+void TestCliRun::aRecordedRunReplays() {
+  const std::string file = path("run.tessera");
+  const std::string workload = mixedWorkload(30, 6);
+  const json document = documentOf({"--trace", file}, workload);
+  QCOMPARE(answersOf(document), answersOf(documentOf({}, workload)));
+  const CliOutcome replay = runCli({"replay", file, "--json"});
+  QCOMPARE(replay.exitCode, 0);
+  const json recorded = replay.json();
+  QCOMPARE(recorded["whole"], json(true));
+  QCOMPARE(recorded["requests"].size(), document["requests"].size());
+  for (std::size_t i = 0; i < document["requests"].size(); ++i) {
+    QCOMPARE(recorded["requests"][i]["label"], document["requests"][i]["id"]);
+    QCOMPARE(recorded["requests"][i]["ids"], document["requests"][i]["ids"]);
+    QCOMPARE(recorded["requests"][i]["text"], document["requests"][i]["text"]);
+  }
+  const CliOutcome nowhere = run({"--trace", m_folder.path().toStdString()}, workload);
+  QVERIFY2(nowhere.isCleanFailure(1), nowhere.err.c_str());
 }
 
 void TestCliRun::ctrlCGivesTheDocumentSoFar() {
