@@ -180,8 +180,9 @@ Json rowJson(const BenchCase& benchCase,
                                       machine.int8OpsPerSecond)}};
 }
 
-std::string cellText(const Json& value, double scale, int precision) {
-  return value.is_null() ? "-" : fmt::format("{:.{}f}", value.get<double>() * scale, precision);
+std::string cellText(const Json& value, double scale, int precision, const char* unit = "") {
+  if (value.is_null()) return "-";
+  return fmt::format("{:.{}f}{}", value.get<double>() * scale, precision, unit);
 }
 
 std::string textOf(const BenchReport& report) {
@@ -195,11 +196,11 @@ std::string textOf(const BenchReport& report) {
                       "of int8 peak");
   for (const Json& row : report.rows) {
     text += fmt::format(
-        "{:>6} {:>7} {:>14} {:>13} {:>9} {:>10} {:>11}% {:>13}%\n",
-        row["batch"].get<std::int64_t>(), row["depth"].get<std::int64_t>(),
-        cellText(row["prefill_tps"], 1, 1), cellText(row["decode_tps"], 1, 1),
-        cellText(row["step_ms_p50"], 1, 2), cellText(row["bytes_per_step"], 1e-6, 1),
-        cellText(row["bandwidth_fraction"], 100, 1), cellText(row["peak_fraction"], 100, 1));
+        "{:>6} {:>7} {:>14} {:>13} {:>9} {:>10} {:>12} {:>14}\n", row["batch"].get<std::int64_t>(),
+        row["depth"].get<std::int64_t>(), cellText(row["prefill_tps"], 1, 1),
+        cellText(row["decode_tps"], 1, 1), cellText(row["step_ms_p50"], 1, 2),
+        cellText(row["bytes_per_step"], 1e-6, 1), cellText(row["bandwidth_fraction"], 100, 1, "%"),
+        cellText(row["peak_fraction"], 100, 1, "%"));
   }
   return text;
 }

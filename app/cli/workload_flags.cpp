@@ -89,8 +89,10 @@ Result<Workload> openWorkload(CliIo& io,
     drawn.seed = defaults.seed;
     return drawWorkload(drawn, defaults);
   }
-  if (workload.path != "-") return readWorkloadFile(workload.path, defaults);
-  return parseWorkload(TRY(readFileArgument(io, "-")), defaults);
+  auto parsed = parseWorkload(TRY(readFileArgument(io, workload.path)), defaults);
+  if (parsed || workload.path == "-") return parsed;
+  const engine::Error& error = parsed.error();
+  return engine::Error{error.code, fmt::format("{}: {}", workload.path, error.message)};
 }
 
 }  // namespace app::cli

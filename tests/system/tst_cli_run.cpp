@@ -44,6 +44,7 @@ class TestCliRun : public QObject {
   void refusedLinesStandBesideServedOnes();
   void aBadRowNamesItsNumber_data();
   void aBadRowNamesItsNumber();
+  void aWorkloadThatCannotBeReadIsNamed();
   void flagsAreTheDefaultsOfLines();
   void arrivalTimesAreKept();
   void asFastAsPossibleDoesNotWait();
@@ -235,6 +236,15 @@ void TestCliRun::aBadRowNamesItsNumber() {
   const CliOutcome outcome = run({}, workload.toStdString());
   QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
   QVERIFY2(outcome.err.find(names.toStdString()) != std::string::npos, outcome.err.c_str());
+}
+
+void TestCliRun::aWorkloadThatCannotBeReadIsNamed() {
+  const std::string missing = path("missing.jsonl"), folder = m_folder.path().toStdString();
+  for (const std::string& file : {missing, folder}) {
+    const CliOutcome outcome = runCli({"run", "--model", m_model, "--workload", file});
+    QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
+    QVERIFY2(outcome.err.find(file + ":") != std::string::npos, outcome.err.c_str());
+  }
 }
 
 void TestCliRun::flagsAreTheDefaultsOfLines() {
