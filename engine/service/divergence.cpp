@@ -7,21 +7,13 @@
 #include <numeric>
 
 #include "engine/sample/column_tiles.h"
+#include "engine/sim/serving_metrics.h"
 
 namespace engine::service {
 
 namespace {
 
 constexpr float kFloor = -16.0f;
-
-// Linear interpolation at fraction * (n - 1) of the sorted values.
-double percentile(std::vector<double> values, double fraction) {
-  std::ranges::sort(values);
-  const double at = fraction * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
 
 }  // namespace
 
@@ -59,8 +51,10 @@ DivergenceResult DivergenceMeter::result() const {
   if (m_klds.empty()) return result;
   const auto n = static_cast<double>(m_klds.size());
   result.meanKld = std::accumulate(m_klds.begin(), m_klds.end(), 0.0) / n;
-  result.p99Kld = percentile(m_klds, 0.99);
-  result.maxKld = *std::ranges::max_element(m_klds);
+  std::vector<double> sorted = m_klds;
+  std::ranges::sort(sorted);
+  result.p99Kld = sim::interpolatedPercentile(sorted, 0.99);
+  result.maxKld = sorted.back();
   result.top1 = static_cast<double>(m_same) / n;
   result.rmsDp = std::sqrt(m_sumDp2 / n);
   result.pplRatio = std::exp((m_sumNll - m_sumBaseNll) / n);

@@ -198,7 +198,6 @@ void BlockMapView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.drawPixmap(0, 0, m_base);
   paintOverlay(painter);
-  if (hasFocus() && m_arrangement.cells.empty()) return;
 }
 
 void BlockMapView::resizeEvent(QResizeEvent*) { invalidate(); }
