@@ -210,6 +210,8 @@ int writeReport(CliIo& io, const BenchOptions& options, const BenchReport& repor
   if (options.isJson) {
     Json document = {{"isa", report.model ? Json(report.model->isa) : Json()},
                      {"threads", report.model ? Json(report.model->threads) : Json()},
+                     {"prompt_tokens", options.promptTokens},
+                     {"gen_tokens", options.genTokens},
                      {"rows", report.rows}};
     if (report.isCancelled) document["cancelled"] = true;
     code = writeJson(io, document);

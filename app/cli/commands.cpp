@@ -14,6 +14,8 @@ const std::vector<Command>& commands() {
       {"perplexity", "Perplexity of a text, by llama.cpp's rule", setUpPerplexity},
       {"divergence", "KL divergence from another model or from f32 KV", setUpDivergence},
       {"inspect", "What a model file holds and whether it runs here", setUpInspect},
+      {"simulate", "A workload on a device and a model that are not here", setUpSimulate},
+      {"plan", "How many devices a service needs", setUpPlan},
       {"replay", "What happened in a recorded run, checked to its end", setUpReplay},
       {"export", "A recorded run for Chrome, Perfetto or a spreadsheet", setUpExport},
   };

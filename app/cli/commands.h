@@ -22,6 +22,8 @@ CommandRun setUpGenerate(CLI::App& app);
 CommandRun setUpRun(CLI::App& app);
 CommandRun setUpBench(CLI::App& app);
 CommandRun setUpInspect(CLI::App& app);
+CommandRun setUpSimulate(CLI::App& app);
+CommandRun setUpPlan(CLI::App& app);
 CommandRun setUpReplay(CLI::App& app);
 CommandRun setUpExport(CLI::App& app);
 CommandRun setUpScore(CLI::App& app);

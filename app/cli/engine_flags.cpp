@@ -21,13 +21,40 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
                          {"avx512vnni", IsaKind::Avx512Vnni},
                          {"amx", IsaKind::Amx}});
   flags.whole("--threads", load.threads, "a whole number of at least 0 (0: one a physical core)");
+  addCacheFlags(flags, load);
+  flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");
+  flags.whole("--kv-blocks", load.kvBlocks, "a whole number of at least 0 (0: from --kv-memory)");
+  flags.onOff("--kv-cache", load.kvCache, "keep keys and values between steps");
+  flags.bytes("--swap-memory", load.swapMemoryBytes, "room for swapped-out blocks");
+  flags.text("--draft-model", load.draftModelPath, "path of the model that drafts");
+}
+
+// "5=-1.5" as a token id and what is added to its logit.
+bool parseBias(const std::string& text, std::vector<std::pair<TokenId, float>>& target) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return false;
+  TokenId id = 0;
+  float bias = 0.0f;
+  if (!parseNumber(text.substr(0, equals), id) || !parseNumber(text.substr(equals + 1), bias)) {
+    return false;
+  }
+  target.emplace_back(id, bias);
+  return true;
+}
+
+// The engine's sentences begin with the knob's name.
+std::string asFlag(const Error& error) {
+  return (error.message.rfind("a stop string", 0) == 0 ? "--stop: " : "--") + error.message;
+}
+
+}  // namespace
+
+void addCacheFlags(FlagSet& flags, LoadConfig& load) {
   flags.whole("--max-context", load.maxContext, "a whole number of at least 0 (0: the model's)");
   flags.choice<AllocatorKind>(
       "--allocator", load.allocator,
       {{"paged", AllocatorKind::Paged}, {"contiguous", AllocatorKind::Contiguous}});
   flags.whole("--block-size", load.blockSize, "a power of two, in tokens");
-  flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");
-  flags.whole("--kv-blocks", load.kvBlocks, "a whole number of at least 0 (0: from --kv-memory)");
   flags.choice<KvDType>("--kv-dtype", load.kvDtype,
                         {{"f32", KvDType::F32},
                          {"f16", KvDType::F16},
@@ -35,9 +62,6 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
                          {"fp8", KvDType::Fp8},
                          {"int8", KvDType::Int8},
                          {"int4", KvDType::Int4}});
-  flags.onOff("--kv-cache", load.kvCache, "keep keys and values between steps");
-  flags.bytes("--swap-memory", load.swapMemoryBytes, "room for swapped-out blocks");
-  flags.text("--draft-model", load.draftModelPath, "path of the model that drafts");
 }
 
 void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
@@ -68,26 +92,6 @@ void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
   flags.onOff("--speculate-adaptive", limits.speculateAdaptive,
               "draft less where little is accepted");
 }
-
-// "5=-1.5" as a token id and what is added to its logit.
-bool parseBias(const std::string& text, std::vector<std::pair<TokenId, float>>& target) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) return false;
-  TokenId id = 0;
-  float bias = 0.0f;
-  if (!parseNumber(text.substr(0, equals), id) || !parseNumber(text.substr(equals + 1), bias)) {
-    return false;
-  }
-  target.emplace_back(id, bias);
-  return true;
-}
-
-// The engine's sentences begin with the knob's name.
-std::string asFlag(const Error& error) {
-  return (error.message.rfind("a stop string", 0) == 0 ? "--stop: " : "--") + error.message;
-}
-
-}  // namespace
 
 void addEngineFlags(FlagSet& flags, EngineConfig& config) {
   addLoadFlags(flags, config.load);

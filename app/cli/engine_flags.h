@@ -15,6 +15,10 @@ namespace app::cli {
 //   if (auto wrong = engineFlagsError(config)) return failUsage(io, *wrong);
 // `config` and `sampling` hold the defaults; --model is not among them (see model_choice.h).
 void addEngineFlags(FlagSet& flags, engine::EngineConfig& config);
+// Parts of them, for commands without a model: the cache's shape (--max-context, --allocator,
+// --block-size, --kv-dtype), and everything that acts from the next step.
+void addCacheFlags(FlagSet& flags, engine::LoadConfig& load);
+void addSchedulingFlags(FlagSet& flags, engine::SchedulerLimits& limits);
 
 // Where the run is to be recorded; empty = nowhere.
 void addTraceFlag(FlagSet& flags, std::string& path);

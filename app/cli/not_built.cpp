@@ -13,8 +13,8 @@ namespace {
 
 using namespace engine;
 
-constexpr std::array<std::string_view, 6> kPlannedCommands = {
-    "simulate", "plan", "load", "serve", "quantize", "lesson"};
+constexpr std::array<std::string_view, 4> kPlannedCommands = {
+    "load", "serve", "quantize", "lesson"};
 
 constexpr std::array<std::string_view, 1> kPlannedFlags = {"--preset"};
 

@@ -39,27 +39,6 @@ Json requestJson(const RunOutcome::Request& request) {
   return document;
 }
 
-Json engineJson(const EngineSnapshot* last) {
-  if (last == nullptr) return {};
-  const EngineCounters& counters = last->counters;
-  // mean over the steps; external holes need runs of blocks, which a paged pool has not
-  Json internal, external;
-  if (counters.usedSlotSteps > 0) {
-    internal =
-        static_cast<double>(counters.emptySlotSteps) / static_cast<double>(counters.usedSlotSteps);
-  }
-  if (last->pool) external = last->pool->externalFragmentation;
-  return {{"steps", counters.steps},
-          {"preemptions", counters.preemptions},
-          {"swaps", counters.swaps},
-          {"cow_copies", counters.cowCopies},
-          {"peak_blocks", counters.peakBlocks},
-          {"leaked_blocks", counters.leakedBlocks},
-          {"padded_tokens", counters.paddedTokens},
-          {"idle_slot_steps", counters.idleSlotSteps},
-          {"fragmentation", {{"internal", internal}, {"external", external}}}};
-}
-
 double sinceStartMs(const RunOutcome& outcome, std::int64_t ns) {
   return static_cast<double>(ns - outcome.startNs) / 1e6;
 }
@@ -109,16 +88,32 @@ Json runJson(const RunOutcome& outcome) {
           {"speculation", speculationJson(outcome.last.get())}};
 }
 
-std::string runText(const RunOutcome& outcome) {
-  const sim::ServingMetrics m =
-      summarizeServing(servedRunOf(outcome).tracks, sinceStartMs(outcome, outcome.endNs));
-  std::string text;
-  for (const RunOutcome::Request& request : outcome.requests) {
-    const std::string error = errorOf(request);
-    if (!error.empty()) text += fmt::format("{}: {}\n", request.asked->id, error);
+Json engineJson(const EngineSnapshot* last) {
+  if (last == nullptr) return {};
+  const EngineCounters& counters = last->counters;
+  // mean over the steps; external holes need runs of blocks, which a paged pool has not
+  Json internal, external;
+  if (counters.usedSlotSteps > 0) {
+    internal =
+        static_cast<double>(counters.emptySlotSteps) / static_cast<double>(counters.usedSlotSteps);
   }
+  if (last->pool) external = last->pool->externalFragmentation;
+  return {{"steps", counters.steps},
+          {"preemptions", counters.preemptions},
+          {"swaps", counters.swaps},
+          {"cow_copies", counters.cowCopies},
+          {"peak_blocks", counters.peakBlocks},
+          {"leaked_blocks", counters.leakedBlocks},
+          {"padded_tokens", counters.paddedTokens},
+          {"idle_slot_steps", counters.idleSlotSteps},
+          {"fragmentation", {{"internal", internal}, {"external", external}}}};
+}
+
+std::string servingText(const std::vector<sim::RequestTrack>& tracks, double durationMs) {
+  const sim::ServingMetrics m = summarizeServing(tracks, durationMs);
+  std::string text;
   text += fmt::format("{} of {} requests completed in {:.2f} s\n", m.completed,
-                      outcome.requests.size(), m.durationS);
+                      tracks.size(), m.durationS);
   text += fmt::format("{} prompt tokens, {} sampled, {:.1f} sampled tokens/s\n", m.totalInputTokens,
                       m.totalOutputTokens, m.outputThroughput);
   const auto line = [&text](const char* name, const sim::LatencySummary& s) {
@@ -131,6 +126,17 @@ std::string runText(const RunOutcome& outcome) {
   line("ITL", m.itl);
   line("E2EL", m.e2el);
   if (m.requestGoodput) text += fmt::format("goodput {:.2f} requests/s\n", *m.requestGoodput);
+  return text;
+}
+
+std::string runText(const RunOutcome& outcome) {
+  std::string text;
+  for (const RunOutcome::Request& request : outcome.requests) {
+    const std::string error = errorOf(request);
+    if (!error.empty()) text += fmt::format("{}: {}\n", request.asked->id, error);
+  }
+  const ServedRun run = servedRunOf(outcome);
+  text += servingText(run.tracks, run.durationMs);
   if (outcome.last) {
     const EngineCounters& counters = outcome.last->counters;
     text += fmt::format("{} steps, {} preemptions, {} blocks at most, {} leaked\n", counters.steps,

@@ -10,6 +10,7 @@
 #include "app/cli/cli_io.h"
 #include "app/cli/engine_session.h"
 #include "engine/api/snapshot.h"
+#include "engine/sim/serving_metrics.h"
 #include "engine/sim/workload.h"
 
 namespace app::cli {
@@ -29,7 +30,13 @@ struct RunOutcome {
 // requests, engine, metrics, speculation.
 Json runJson(const RunOutcome& outcome);
 
-// A few lines for a person.
+// The `engine` part: what the snapshot counted. null without a snapshot.
+Json engineJson(const engine::EngineSnapshot* last);
+
+// Requests, throughput, latencies and goodput of a served run, a few lines for a person.
+std::string servingText(const std::vector<engine::sim::RequestTrack>& tracks, double durationMs);
+
+// As servingText, with who failed and what the engine counted.
 std::string runText(const RunOutcome& outcome);
 
 }  // namespace app::cli

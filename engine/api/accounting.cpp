@@ -39,27 +39,37 @@ double attendedPairs(std::int64_t tokens, std::int64_t kvLength, std::int64_t wi
          static_cast<double>(kvLength - window) * static_cast<double>(window);
 }
 
-StepCost stepCost(const ModelShape& shape, std::span<const RowCost> rows) {
+StepParts stepParts(const ModelShape& shape, std::span<const RowCost> rows) {
   double tokens = 0, logitRows = 0;
-  StepCost cost;
+  StepParts parts;
   const double flopsPerPair = 4.0 * static_cast<double>(shape.numHeads * shape.headDim);
+  // layers that see all positions cost the same: counted once
+  const bool isUniform = shape.windows.empty();
+  const std::int64_t numCounted = isUniform ? 1 : shape.numLayers;
+  const double weight = isUniform ? static_cast<double>(shape.numLayers) : 1.0;
   for (const RowCost& row : rows) {
     tokens += static_cast<double>(row.tokens);
     logitRows += static_cast<double>(row.logitRows);
-    for (std::int64_t layer = 0; layer < shape.numLayers; ++layer) {
+    for (std::int64_t layer = 0; layer < numCounted; ++layer) {
       const std::int64_t window = windowOf(shape, layer);
-      cost.flops += flopsPerPair * attendedPairs(row.tokens, row.kvLength, window);
-      cost.bytes += shape.kvBytesPerTokenLayer *
-                    (positionsRead(row, window) + static_cast<double>(row.tokens));
+      parts.attention.flops +=
+          weight * flopsPerPair * attendedPairs(row.tokens, row.kvLength, window);
+      parts.attention.bytes += weight * shape.kvBytesPerTokenLayer *
+                               (positionsRead(row, window) + static_cast<double>(row.tokens));
     }
   }
   if (tokens == 0) return {};
-  cost.flops += 2 * layerParameters(shape) * tokens;
-  cost.flops +=
+  parts.linear.flops = 2 * layerParameters(shape) * tokens;
+  parts.linear.flops +=
       2 * static_cast<double>(shape.hidden) * static_cast<double>(shape.vocabSize) * logitRows;
-  cost.bytes += shape.layerWeightBytes + shape.embeddingRowBytes * tokens;
-  if (logitRows > 0) cost.bytes += shape.outputWeightBytes;
-  return cost;
+  parts.linear.bytes = shape.layerWeightBytes + shape.embeddingRowBytes * tokens;
+  if (logitRows > 0) parts.linear.bytes += shape.outputWeightBytes;
+  return parts;
+}
+
+StepCost stepCost(const ModelShape& shape, std::span<const RowCost> rows) {
+  const StepParts parts = stepParts(shape, rows);
+  return {parts.linear.flops + parts.attention.flops, parts.linear.bytes + parts.attention.bytes};
 }
 
 }  // namespace engine::accounting

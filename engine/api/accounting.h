@@ -37,8 +37,15 @@ double layerParameters(const ModelShape& shape);
 // Pairs (query, key) that `tokens` queries ending at `kvLength` look at through a window (0 = all).
 double attendedPairs(std::int64_t tokens, std::int64_t kvLength, std::int64_t window);
 
+// A step's cost in the two parts that hardware runs at different speeds.
+struct StepParts {
+  StepCost linear;     // matrix products with weights, the embedding's rows among them
+  StepCost attention;  // queries against keys and values, which are read and written here
+};
+
 // Weights are read once a step for the whole batch (the output matrix only when somebody wants
 // logits); keys and values once a sequence and layer, and never shared. Activations count nothing.
-StepCost stepCost(const ModelShape& shape, std::span<const RowCost> rows);
+StepParts stepParts(const ModelShape& shape, std::span<const RowCost> rows);
+StepCost stepCost(const ModelShape& shape, std::span<const RowCost> rows);  // both parts together
 
 }  // namespace engine::accounting
