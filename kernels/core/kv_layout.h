@@ -10,7 +10,7 @@
 
 namespace kernels {
 
-// Scales of quantised types live in planes beside the values, one per (block, kv head, token).
+// Scales of quantised types (kv_codec.h) live in the block beside the values they belong to.
 struct KvLayout {
   KvType type = KvType::BF16;
   int numLayers = 0, numKvHeads = 0, headDim = 0;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/dtype.h"
+#include "kernels/core/hadamard.h"
 #include "kernels/cpu/quantized_group.h"
 
 namespace kernels::cpu {
@@ -39,6 +41,9 @@ struct RowKernels {
   // Nearest, ties to even.
   void (*toBf16)(const float* x, int size, std::uint16_t* out);
   void (*toF16)(const float* x, int size, std::uint16_t* out);
+  // As kernels/core/kv_codec.h and hadamard.h say, bit for bit.
+  void (*encodeKv)(KvType type, const float* x, int headDim, std::byte* out);
+  void (*turnHead)(float* x, int headDim, Turn turn);
 };
 
 extern const RowKernels kAvx2RowKernels;

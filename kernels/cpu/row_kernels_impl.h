@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/core/float_bits.h"
+#include "kernels/core/kv_codec.h"
 #include "kernels/cpu/row_kernels.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -137,7 +138,8 @@ struct RowLoops {
   }
 
   static constexpr RowKernels table() {
-    return {rmsNorm, add, scale, siluGate, geluGate, softCap, finishHead, remainder, toBf16, toF16};
+    return {rmsNorm,    add,       scale,  siluGate, geluGate, softCap,
+            finishHead, remainder, toBf16, toF16,    encodeKv, turnHead};
   }
 };
 
