@@ -35,7 +35,7 @@ Status Activations::reserve(const DecoderSpec& spec,
   m_epilogueFloats = HugeArena::rounded(std::max(at(kEpilogueFloats), unitColumns));
   m_attentionBytes = HugeArena::rounded(attentionScratchBytes(spec.headDim));
   m_scratchBytes =
-      HugeArena::rounded(m_attentionBytes + 4 * (m_epilogueFloats + m_hidden + at(spec.headDim)));
+      HugeArena::rounded(m_attentionBytes + 4 * (m_epilogueFloats + m_hidden + at(spec.headDim)) + 64);
   const std::size_t rows = at(maxRows);
   const std::size_t hiddenBytes = rows * m_hidden * 4, queryBytes = rows * m_queryWidth * 4;
   const std::size_t angleBytes = spec.ropes.size() * rows * 2 * at(m_maxPairs) * 4;

@@ -45,7 +45,13 @@ void attend(const AttentionItem& item, std::byte* scratch) {
       return AttentionLoop<F32Form<Avx2>>(item, scratch).run();
     case KvType::F16:
       return AttentionLoop<F16Form<Avx2>>(item, scratch).run();
-    default:
+    case KvType::Fp8E4M3:
+      return AttentionLoop<CodedForm<Avx2, Fp8Codec<Avx2>>>(item, scratch).run();
+    case KvType::Int8:
+      return AttentionLoop<CodedForm<Avx2, Int8Codec<Avx2>>>(item, scratch).run();
+    case KvType::Int4:
+      return AttentionLoop<CodedForm<Avx2, Int4Codec<Avx2>>>(item, scratch).run();
+    case KvType::BF16:
       return AttentionLoop<Bf16Form>(item, scratch).run();
   }
 }

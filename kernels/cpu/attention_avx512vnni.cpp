@@ -50,7 +50,13 @@ void attend(const AttentionItem& item, std::byte* scratch) {
       return AttentionLoop<F32Form<Avx512>>(item, scratch).run();
     case KvType::F16:
       return AttentionLoop<F16Form<Avx512>>(item, scratch).run();
-    default:
+    case KvType::Fp8E4M3:
+      return AttentionLoop<CodedForm<Avx512, Fp8Codec<Avx512>>>(item, scratch).run();
+    case KvType::Int8:
+      return AttentionLoop<CodedForm<Avx512, Int8Codec<Avx512>>>(item, scratch).run();
+    case KvType::Int4:
+      return AttentionLoop<CodedForm<Avx512, Int4Codec<Avx512>>>(item, scratch).run();
+    case KvType::BF16:
       return AttentionLoop<Bf16Form>(item, scratch).run();
   }
 }

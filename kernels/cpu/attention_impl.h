@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_codecs.h"
 #include "kernels/cpu/attention_kv_forms.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -63,6 +64,7 @@ class AttentionLoop {
   static constexpr int kMaxTile = 8;
   static constexpr int kStepVectors = kStepTokens / kLanes;
   static constexpr float kLog2e = 1.44269504f;
+  static constexpr bool kIsCoded = requires { typename Form::Codec; };
 
  public:
   AttentionLoop(const AttentionItem& item, std::byte* scratch)
@@ -75,6 +77,7 @@ class AttentionLoop {
     m_factors = take<Factor>(scratch, kMaxItemRows * m_dim);
     m_packedKeys = take<Element>(scratch, kStepTokens * m_dim);
     m_packedValues = take<Element>(scratch, kStepTokens * m_dim + 64);
+    if constexpr (kIsCoded) m_regrouped = scratch;
   }
 
   void run() {
@@ -228,6 +231,7 @@ class AttentionLoop {
     const KvPlanes& planes = m_item.planes;
     const int position = step.begin + group * kGroupTokens;
     const std::ptrdiff_t groupElements = static_cast<std::ptrdiff_t>(kGroupTokens) * m_dim;
+    if constexpr (kIsCoded) return decodeGroup(step, group);
     if (isGrouped(planes)) {
       const std::byte* key = planePointer(position);
       const int offset = position & (planes.blockSize - 1);
@@ -246,6 +250,43 @@ class AttentionLoop {
     }
     step.keys[group] = keys;
     step.values[group] = values;
+  }
+
+  void decodeGroup(Step& step, int group) {
+    const KvPlanes& planes = m_item.planes;
+    const std::ptrdiff_t elements = static_cast<std::ptrdiff_t>(kGroupTokens) * m_dim;
+    const int position = step.begin + group * kGroupTokens;
+    CodedGroup keys, values;
+    if (isGrouped(planes)) {
+      const std::byte* plane = planePointer(position);
+      keys = codedGroup(planes, plane, position & (planes.blockSize - 1));
+      values = codedGroup(planes, plane + planes.planeBytes, position & (planes.blockSize - 1));
+    } else {
+      regroup(step, group, keys, values);
+    }
+    float* keysOut = m_packedKeys + group * elements;
+    float* valuesOut = m_packedValues + group * elements;
+    Form::Codec::keys(keys, m_dim, keysOut);
+    Form::Codec::values(values, m_dim, valuesOut);
+    step.keys[group] = keysOut;
+    step.values[group] = valuesOut;
+  }
+
+  // Gathers the group's tokens that some row sees from small blocks.
+  void regroup(const Step& step, int group, CodedGroup& keys, CodedGroup& values) {
+    const KvPlanes& planes = m_item.planes;
+    GroupBuffer buffers(planes, m_regrouped);
+    const int first = step.first - group * kGroupTokens, end = step.end - group * kGroupTokens;
+    for (int token = first > 0 ? first : 0; token < (end < kGroupTokens ? end : kGroupTokens);
+         ++token) {
+      const int position = step.begin + group * kGroupTokens + token;
+      const std::byte* plane = planePointer(position);
+      const int offset = position & (planes.blockSize - 1);
+      buffers.addKey(plane, offset, token);
+      buffers.addValue(plane + planes.planeBytes, offset, token);
+    }
+    keys = buffers.keys();
+    values = buffers.values();
   }
 
   const std::byte* planePointer(int position) const {
@@ -423,6 +464,7 @@ class AttentionLoop {
   Factor* m_factors = nullptr;     // queries as the products take them, [rows, headDim]
   Element* m_packedKeys = nullptr;
   Element* m_packedValues = nullptr;
+  std::byte* m_regrouped = nullptr;  // codes of small blocks
 };
 
 template <typename Form>

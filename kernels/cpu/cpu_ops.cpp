@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 
+#include "kernels/core/kv_codec.h"
 #include "kernels/core/request_check.h"
 #include "kernels/core/rope_angles.h"
 #include "kernels/core/unpack.h"
@@ -267,24 +268,20 @@ void CpuOps::finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads
   }
 }
 
-void CpuOps::storeHead(const RaggedBatch& batch, const HeadPlace& place, const float* values) {
+void CpuOps::storeHead(const RaggedBatch& batch, const HeadPlace& place, float* values) {
   const auto dim = static_cast<std::size_t>(m_spec.headDim);
+  const KvLayout& layout = m_kv.layout();
+  if (isTurnedKv(layout.type)) m_rows.turnHead(values, m_spec.headDim, Turn::Forth);
   if (place.part == kQueries) {
     std::memcpy(m_act.query(place.row) + static_cast<std::size_t>(place.head) * dim, values,
                 dim * 4);
     return;
   }
-  const KvLayout& layout = m_kv.layout();
   const std::int64_t position = batch.positions[place.row];
   const std::int64_t slot =
       static_cast<std::int64_t>(batch.sequences[place.row]) * batch.maxBlocks +
       layout.blockOf(position);
-  const void* elements = values;
-  if (layout.type != KvType::F32) {
-    auto* halves = reinterpret_cast<std::uint16_t*>(m_act.elementScratch(place.thread));
-    (layout.type == KvType::F16 ? m_rows.toF16 : m_rows.toBf16)(values, m_spec.headDim, halves);
-    elements = halves;
-  }
+  const void* elements = toElements(values, m_act.elementScratch(place.thread));
   const std::int32_t block = batch.blockTable[slot];
   const int offset = layout.offsetOf(position);
   if (place.part == kKeys) {
@@ -292,6 +289,19 @@ void CpuOps::storeHead(const RaggedBatch& batch, const HeadPlace& place, const f
   } else {
     m_kv.storeValue(place.layer, place.head, block, offset, elements);
   }
+}
+
+// A head's vector in the cache's type; `values` itself when that is f32.
+const void* CpuOps::toElements(const float* values, std::byte* scratch) const {
+  const KvType type = m_kv.layout().type;
+  if (type == KvType::F32) return values;
+  if (isQuantizedKv(type)) {
+    m_rows.encodeKv(type, values, m_spec.headDim, scratch);
+  } else {
+    const auto convert = type == KvType::F16 ? m_rows.toF16 : m_rows.toBf16;
+    convert(values, m_spec.headDim, reinterpret_cast<std::uint16_t*>(scratch));
+  }
+  return scratch;
 }
 
 Status CpuOps::attend(int layer, const RaggedBatch& batch) {
@@ -342,8 +352,14 @@ Status CpuOps::project(int layer, const RaggedBatch& batch) {
   const PackedLayer& weights = m_weights.layer(layer);
   const int width = m_spec.numHeads * m_spec.headDim;
   m_act.inputs().setShape(batch.numTokens, width);
-  forRows(batch.numTokens, width,
-          [&](int row, int) { m_matmul.quantizeRow(m_act.attended(row), m_act.inputs(), row); });
+  const bool isTurned = isTurnedKv(m_kv.layout().type);  // so are the values it is a mean of
+  forRows(batch.numTokens, width, [&](int row, int) {
+    float* heads = m_act.attended(row);
+    for (int at = 0; isTurned && at < width; at += m_spec.headDim) {
+      m_rows.turnHead(heads + at, m_spec.headDim, Turn::Back);
+    }
+    m_matmul.quantizeRow(heads, m_act.inputs(), row);
+  });
   multiplyInto(batch, weights.attnOut, m_act.inputs());
   m_hasUpdate = true;
   m_updateNorm = &weights.postAttnNorm;

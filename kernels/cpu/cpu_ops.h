@@ -77,7 +77,8 @@ class CpuOps final : public Ops {
   void runQkvPart(
       int layer, const RaggedBatch& batch, int part, int item, const Cut& cut, int thread);
   void finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns);
-  void storeHead(const RaggedBatch& batch, const HeadPlace& place, const float* values);
+  void storeHead(const RaggedBatch& batch, const HeadPlace& place, float* values);
+  const void* toElements(const float* values, std::byte* scratch) const;
   void storeLogits(const PackedMatrix& matrix, const MatmulRange& range, int thread, float* out);
   void runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread);
 

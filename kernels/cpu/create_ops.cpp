@@ -36,11 +36,6 @@ Status checkSupport(const BackendRequest& request, Isa isa) {
   if (std::find(isas.begin(), isas.end(), isa) == isas.end()) {
     return unsupported(std::string("this processor cannot run the ") + isaName(isa) + " kernels");
   }
-  const KvType type = request.layout.type;
-  if (type != KvType::F32 && type != KvType::F16 && type != KvType::BF16) {
-    return unsupported(std::string("the CPU backend keeps KV as f32, f16 or bf16, not ") +
-                       kvTypeName(type));
-  }
   const DecoderSpec& spec = *request.spec;
   if (spec.headDim % 2 != 0) {
     return unsupported("the CPU backend needs an even head size, not " +

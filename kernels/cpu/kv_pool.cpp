@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/core/kv_codec.h"
+
 namespace kernels::cpu {
 
 namespace {
@@ -31,8 +33,18 @@ void storeGroupedValue(std::byte* plane, int headDim, int offset, const void* el
 }
 
 void storePlain(const KvPlanes& planes, std::byte* plane, int offset, const void* elements) {
-  const std::size_t bytes = static_cast<std::size_t>(planes.headDim) * elementBytes(planes.type);
-  std::memcpy(plane + static_cast<std::size_t>(offset) * bytes, elements, bytes);
+  std::memcpy(plane + static_cast<std::size_t>(offset) * planes.codeBytes, elements,
+              planes.codeBytes);
+}
+
+// Behind the plane's elements; each token's own bytes, so that threads may write neighbours at once.
+void storeParameters(const KvPlanes& planes, std::byte* plane, int offset, const void* elements) {
+  const std::byte* from = static_cast<const std::byte*>(elements) + planes.codeBytes;
+  const auto blockSize = static_cast<std::size_t>(planes.blockSize);
+  std::byte* to = plane + blockSize * planes.codeBytes + 2 * static_cast<std::size_t>(offset);
+  for (int i = 0; i < planes.numParameters; ++i) {
+    std::memcpy(to + static_cast<std::size_t>(i) * 2 * blockSize, from + 2 * i, 2);
+  }
 }
 
 std::byte* keyPlane(const KvPlanes& planes, std::int32_t block) {
@@ -62,8 +74,10 @@ KvPlanes KvPool::planes(int layer, int kvHead) const {
   planes.blockSize = m_layout.blockSize;
   planes.blockShift = m_layout.blockShift();
   planes.blockBytes = m_layout.bytesPerBlock();
+  planes.codeBytes = kvCodeBytes(planes.type, planes.headDim);
+  planes.numParameters = kvParameters(planes.type, planes.headDim);
   planes.planeBytes = static_cast<std::size_t>(m_layout.blockSize) *
-                      static_cast<std::size_t>(m_layout.headDim) * elementBytes(planes.type);
+                      kvVectorBytes(planes.type, planes.headDim);
   planes.pool = m_bytes + static_cast<std::size_t>(layer * m_layout.numKvHeads + kvHead) * 2 *
                               planes.planeBytes;
   return planes;
@@ -72,14 +86,17 @@ KvPlanes KvPool::planes(int layer, int kvHead) const {
 void KvPool::storeKey(int layer, int kvHead, std::int32_t block, int offset, const void* elements) {
   const KvPlanes at = planes(layer, kvHead);
   std::byte* plane = keyPlane(at, block);
+  storeParameters(at, plane, offset, elements);
   if (!isGrouped(at)) return storePlain(at, plane, offset, elements);
   switch (at.type) {
     case KvType::F32:
       return storeGroupedKey<float, 1>(plane, at.headDim, offset, elements);
     case KvType::F16:
       return storeGroupedKey<std::uint16_t, 1>(plane, at.headDim, offset, elements);
-    default:
+    case KvType::BF16:
       return storeGroupedKey<std::uint16_t, 2>(plane, at.headDim, offset, elements);
+    default:
+      return storeGroupedKey<std::byte, 1>(plane, static_cast<int>(at.codeBytes), offset, elements);
   }
 }
 
@@ -87,14 +104,17 @@ void KvPool::storeValue(
     int layer, int kvHead, std::int32_t block, int offset, const void* elements) {
   const KvPlanes at = planes(layer, kvHead);
   std::byte* plane = keyPlane(at, block) + at.planeBytes;
+  storeParameters(at, plane, offset, elements);
   if (!isGrouped(at)) return storePlain(at, plane, offset, elements);
   switch (at.type) {
     case KvType::F32:
       return storeGroupedValue<float, 1>(plane, at.headDim, offset, elements);
     case KvType::F16:
       return storeGroupedValue<std::uint16_t, 1>(plane, at.headDim, offset, elements);
-    default:
+    case KvType::BF16:
       return storeGroupedValue<std::uint16_t, 2>(plane, at.headDim, offset, elements);
+    default:
+      return storePlain(at, plane, offset, elements);
   }
 }
 

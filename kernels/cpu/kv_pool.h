@@ -22,7 +22,8 @@ class KvPool {
 
   KvPlanes planes(int layer, int kvHead) const;
 
-  // Writes one head's key or value, already rounded to elements of the cache's type.
+  // Writes one head's key or value, already rounded to elements of the cache's type or encoded as
+  // kernels/core/kv_codec.h says.
   void storeKey(int layer, int kvHead, std::int32_t block, int offset, const void* elements);
   void storeValue(int layer, int kvHead, std::int32_t block, int offset, const void* elements);
 

@@ -3,6 +3,7 @@
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
+#include <cstddef>
 #include <cstdint>
 
 #include <immintrin.h>
@@ -24,6 +25,32 @@ struct Avx2 {
 
   static inline Floats loadHalves(const std::uint16_t* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+
+  static inline __m128i loadBytes(const std::byte* p) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  }
+
+  static inline Floats loadInt8(const std::byte* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(loadBytes(p)));
+  }
+
+  // The low and the high four bits of each byte.
+  static inline void loadNibbles(const std::byte* p, Floats& low, Floats& high) {
+    const __m256i pairs = _mm256_cvtepu8_epi32(loadBytes(p));
+    low = _mm256_cvtepi32_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(15)));
+    high = _mm256_cvtepi32_ps(_mm256_srli_epi32(pairs, 4));
+  }
+
+  // As f16 a code reads 2^8 too small, and NaN as a number.
+  static inline Floats loadFp8(const std::byte* p) {
+    const __m128i code = _mm_cvtepu8_epi16(loadBytes(p));
+    const __m128i magnitude = _mm_and_si128(code, _mm_set1_epi16(0x7F));
+    const __m128i nan = _mm_cmpeq_epi16(magnitude, _mm_set1_epi16(0x7F));
+    const __m128i sign = _mm_slli_epi16(_mm_srli_epi16(code, 7), 15);
+    const __m128i half = _mm_or_si128(_mm_or_si128(sign, _mm_slli_epi16(magnitude, 7)),
+                                      _mm_and_si128(nan, _mm_set1_epi16(0x7E00)));
+    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256.0f));
   }
 
   static inline std::uint16_t halfOf(float x) {

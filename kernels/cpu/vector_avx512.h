@@ -3,6 +3,7 @@
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 
+#include <cstddef>
 #include <cstdint>
 
 #include <immintrin.h>
@@ -24,6 +25,32 @@ struct Avx512 {
 
   static inline Floats loadHalves(const std::uint16_t* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+
+  static inline __m128i loadBytes(const std::byte* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+
+  static inline Floats loadInt8(const std::byte* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(loadBytes(p)));
+  }
+
+  // The low and the high four bits of each byte.
+  static inline void loadNibbles(const std::byte* p, Floats& low, Floats& high) {
+    const __m512i pairs = _mm512_cvtepu8_epi32(loadBytes(p));
+    low = _mm512_cvtepi32_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(15)));
+    high = _mm512_cvtepi32_ps(_mm512_srli_epi32(pairs, 4));
+  }
+
+  // As f16 a code reads 2^8 too small, and NaN as a number.
+  static inline Floats loadFp8(const std::byte* p) {
+    const __m256i code = _mm256_cvtepu8_epi16(loadBytes(p));
+    const __m256i magnitude = _mm256_and_si256(code, _mm256_set1_epi16(0x7F));
+    const __m256i nan = _mm256_cmpeq_epi16(magnitude, _mm256_set1_epi16(0x7F));
+    const __m256i sign = _mm256_slli_epi16(_mm256_srli_epi16(code, 7), 15);
+    const __m256i half = _mm256_or_si256(_mm256_or_si256(sign, _mm256_slli_epi16(magnitude, 7)),
+                                         _mm256_and_si256(nan, _mm256_set1_epi16(0x7E00)));
+    return _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(256.0f));
   }
 
   static inline std::uint16_t halfOf(float x) {

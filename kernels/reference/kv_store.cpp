@@ -4,16 +4,9 @@
 #include <cstring>
 
 #include "kernels/core/float_bits.h"
+#include "kernels/core/kv_codec.h"
 
 namespace kernels::reference {
-
-namespace {
-
-std::size_t elementBytes(KvType type) {
-  return type == KvType::F32 ? 4 : 2;
-}
-
-}  // namespace
 
 void KvStore::Free::operator()(std::byte* bytes) const {
   std::free(bytes);
@@ -30,7 +23,7 @@ std::byte* KvStore::vectorAt(
   const std::size_t plane = 2 * at(layer) + (side == KvSide::Value ? 1 : 0);
   const std::size_t vector =
       (plane * at(m_layout.numKvHeads) + at(head)) * at(m_layout.blockSize) + at(offset);
-  return blockBytes(block) + vector * at(m_layout.headDim) * elementBytes(m_layout.type);
+  return blockBytes(block) + vector * kvVectorBytes(m_layout.type, m_layout.headDim);
 }
 
 void KvStore::write(
@@ -40,6 +33,9 @@ void KvStore::write(
   if (m_layout.type == KvType::F32) {
     std::memcpy(to, values, size * 4);
     return;
+  }
+  if (isQuantizedKv(m_layout.type)) {
+    return encodeKv(m_layout.type, values, m_layout.headDim, to);
   }
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint16_t bits =
@@ -55,6 +51,9 @@ void KvStore::read(
   if (m_layout.type == KvType::F32) {
     std::memcpy(values, from, size * 4);
     return;
+  }
+  if (isQuantizedKv(m_layout.type)) {
+    return decodeKv(m_layout.type, from, m_layout.headDim, values);
   }
   for (std::size_t i = 0; i < size; ++i) {
     std::uint16_t bits = 0;

@@ -13,7 +13,8 @@ namespace kernels::reference {
 
 enum class KvSide : std::uint8_t { Key, Value };
 
-// Bytes: [block][layer][key, value][kv head][token of the block][headDim], each F32, F16 or BF16.
+// Bytes: [block][layer][key, value][kv head][token of the block][headDim], each F32, F16 or BF16;
+// of the quantised types a vector as kernels/core/kv_codec.h has it.
 class KvStore {
  public:
   // Memory is reserved, not touched: a pool costs what is used of it.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <new>
 
+#include "kernels/core/hadamard.h"
+#include "kernels/core/kv_codec.h"
 #include "kernels/core/request_check.h"
 #include "kernels/core/rope_angles.h"
 #include "kernels/core/unpack.h"
@@ -131,6 +133,14 @@ void ReferenceOps::finishHeads(int layer,
   }
 }
 
+// Does nothing for the cache types that do not need it.
+void ReferenceOps::turnHeads(int numHeads, Turn turn, float* heads) const {
+  if (!isTurnedKv(m_kv.layout().type)) return;
+  for (int head = 0; head < numHeads; ++head) {
+    turnHead(heads + at(head) * at(m_spec.headDim), m_spec.headDim, turn);
+  }
+}
+
 void ReferenceOps::storeRow(
     int layer, const RaggedBatch& batch, int row, const float* keys, const float* values) {
   const KvLayout& layout = m_kv.layout();
@@ -161,6 +171,9 @@ Status ReferenceOps::qkv(int layer, const RaggedBatch& batch) {
     finishHeads(layer, batch.positions[row], m_spec.numHeads, w.qBias, w.qNorm, query);
     finishHeads(layer, batch.positions[row], m_spec.numKvHeads, w.kBias, w.kNorm, key);
     for (std::size_t i = 0; i < w.vBias.size(); ++i) value[i] += w.vBias[i];
+    turnHeads(m_spec.numHeads, Turn::Forth, query);
+    turnHeads(m_spec.numKvHeads, Turn::Forth, key);
+    turnHeads(m_spec.numKvHeads, Turn::Forth, value);
     storeRow(layer, batch, row, key, value);
   }
   return Status::ok();
@@ -196,6 +209,7 @@ void ReferenceOps::attendHead(int layer, const RaggedBatch& batch, int row, int 
   }
   float* out = &m_attended[at(row) * m_queryWidth + at(head) * dim];
   for (std::size_t i = 0; i < dim; ++i) out[i] = static_cast<float>(sums[i] / total);
+  turnHeads(1, Turn::Back, out);
 }
 
 Status ReferenceOps::attend(int layer, const RaggedBatch& batch) {
@@ -284,13 +298,6 @@ BackendResult createOps(const BackendRequest& request) {
   BackendResult result;
   result.status = checkRequest(request);
   if (!result.status.isOk()) return result;
-  const KvType type = request.layout.type;
-  if (type != KvType::F32 && type != KvType::F16 && type != KvType::BF16) {
-    result.status = Status::failed(
-        Outcome::Unsupported,
-        std::string("the reference backend keeps KV as f32, f16 or bf16, not ") + kvTypeName(type));
-    return result;
-  }
   try {
     auto ops = std::make_unique<ReferenceOps>(request);
     if (!ops->isAllocated()) throw std::bad_alloc();

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/core/hadamard.h"
 #include "kernels/core/ops.h"
 #include "kernels/reference/kv_store.h"
 
@@ -46,6 +47,7 @@ class ReferenceOps final : public Ops {
                    const std::vector<float>& bias,
                    const std::vector<float>& norm,
                    float* heads);
+  void turnHeads(int numHeads, Turn turn, float* heads) const;
   void storeRow(
       int layer, const RaggedBatch& batch, int row, const float* keys, const float* values);
   void attendHead(int layer, const RaggedBatch& batch, int row, int head);

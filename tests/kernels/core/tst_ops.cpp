@@ -5,6 +5,7 @@
 
 #include <QtTest>
 
+#include "kernels/core/request_check.h"
 #include "tests/kernels/tiny_decoder.h"
 
 using namespace tests;
@@ -193,6 +194,12 @@ class OpsTest : public QObject {
     add("avx512vnni f32", static_cast<int>(Isa::Avx512Vnni), KvType::F32, DType::Q4_1);
     add("avx512vnni f16", static_cast<int>(Isa::Avx512Vnni), KvType::F16, DType::Q8_0);
     add("avx512vnni bf16", static_cast<int>(Isa::Avx512Vnni), KvType::BF16, DType::Q4_1);
+    for (const KvType kv : {KvType::Fp8E4M3, KvType::Int8, KvType::Int4}) {
+      const std::string name = kernels::kvTypeName(kv);
+      add(("reference " + name).c_str(), -1, kv, DType::Q8_0);
+      add(("avx2 " + name).c_str(), static_cast<int>(Isa::Avx2), kv, DType::Q4_1);
+      add(("avx512vnni " + name).c_str(), static_cast<int>(Isa::Avx512Vnni), kv, DType::Q8_0);
+    }
   }
 
   BackendResult create(int blockSize, int numBlocks, int threads) {

@@ -8,7 +8,9 @@
 #include <QtTest>
 
 #include "kernels/core/float_bits.h"
+#include "kernels/core/kv_codec.h"
 #include "kernels/core/ops.h"
+#include "kernels/core/request_check.h"
 #include "kernels/cpu/attention_plan.h"
 
 using namespace kernels;
@@ -35,6 +37,12 @@ float roundTo(KvType type, float x) {
   return x;
 }
 
+std::vector<std::byte> encoded(KvType type, const float* x, int headDim) {
+  std::vector<std::byte> bytes(kvVectorBytes(type, headDim));
+  encodeKv(type, x, headDim, bytes.data());
+  return bytes;
+}
+
 // A pool full of NaN in which one sequence's keys and values are written token by token, into
 // blocks that lie in no order.
 class Cache {
@@ -58,6 +66,7 @@ class Cache {
     fill(m_keys, kMaxTokens * width, seed, shape.type);
     fill(m_values, kMaxTokens * width, seed + 1, shape.type);
     fill(m_queries, kMaxTokens * width * static_cast<std::size_t>(shape.group), seed + 2, KvType::F32);
+    if (isQuantizedKv(shape.type)) encodeAll();
   }
 
   void writeUpTo(int numTokens) {
@@ -142,23 +151,42 @@ class Cache {
     for (int head = 0; head < m_shape.numKvHeads; ++head) {
       const std::size_t at =
           static_cast<std::size_t>(position * m_shape.numKvHeads + head) * dim;
-      const std::vector<std::byte> key = elements(&m_keys[at], isPoison);
-      const std::vector<std::byte> value = elements(&m_values[at], isPoison);
+      const std::size_t vector = at / dim;
+      const bool isCoded = isQuantizedKv(m_shape.type) && !isPoison;
+      const std::vector<std::byte> key = isCoded ? m_codedKeys[vector] : elements(&m_keys[at], isPoison);
+      const std::vector<std::byte> value = isCoded ? m_codedValues[vector] : elements(&m_values[at], isPoison);
       const std::int32_t block = m_table[static_cast<std::size_t>(position / m_shape.blockSize)];
       m_pool.storeKey(1, head, block, position % m_shape.blockSize, key.data());
       m_pool.storeValue(1, head, block, position % m_shape.blockSize, value.data());
     }
   }
 
+  // What the plain attention multiplies is what the codes say.
+  void encodeAll() {
+    const auto dim = static_cast<std::size_t>(m_shape.headDim);
+    const auto encodeSide = [&](std::vector<float>& values, std::vector<std::vector<std::byte>>& coded) {
+      for (std::size_t at = 0; at < values.size(); at += dim) {
+        coded.push_back(encoded(m_shape.type, &values[at], m_shape.headDim));
+        decodeKv(m_shape.type, coded.back().data(), m_shape.headDim, &values[at]);
+      }
+    };
+    encodeSide(m_keys, m_codedKeys);
+    encodeSide(m_values, m_codedValues);
+  }
+
   std::vector<std::byte> elements(const float* values, bool isPoison) const {
     std::vector<std::byte> bytes;
+    if (isQuantizedKv(m_shape.type)) {
+      const std::vector<float> poison(static_cast<std::size_t>(m_shape.headDim), NAN);
+      return encoded(m_shape.type, poison.data(), m_shape.headDim);
+    }
     for (int d = 0; d < m_shape.headDim; ++d) {
       const float x = isPoison ? NAN : values[d];
       std::uint32_t bits = 0;
       if (m_shape.type == KvType::F32) std::memcpy(&bits, &x, 4);
       if (m_shape.type == KvType::F16) bits = f16OfFloat(x);
       if (m_shape.type == KvType::BF16) bits = bf16OfFloat(x);
-      for (std::size_t i = 0; i < elementBytes(m_shape.type); ++i) {
+      for (std::size_t i = 0; i < kvCodeBytes(m_shape.type, 1); ++i) {
         bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
       }
     }
@@ -196,6 +224,7 @@ class Cache {
   KvPool m_pool;
   std::vector<std::int32_t> m_table;
   std::vector<float> m_keys, m_values, m_queries;
+  std::vector<std::vector<std::byte>> m_codedKeys, m_codedValues;  // of quantised types
   int m_numWritten = 0;
   std::size_t m_numMerges = 0;
 };
@@ -287,9 +316,9 @@ class AttentionTest : public QObject {
     QTest::addColumn<int>("isa");
     QTest::addColumn<int>("type");
     for (const Isa isa : {Isa::Avx2, Isa::Avx512Vnni}) {
-      for (const KvType type : {KvType::F32, KvType::F16, KvType::BF16}) {
-        QTest::addRow("%s, type %d", isa == Isa::Avx2 ? "avx2" : "avx512vnni",
-                      static_cast<int>(type))
+      for (const KvType type : {KvType::F32, KvType::F16, KvType::BF16, KvType::Fp8E4M3,
+                                KvType::Int8, KvType::Int4}) {
+        QTest::addRow("%s, %s", isa == Isa::Avx2 ? "avx2" : "avx512vnni", kvTypeName(type))
             << static_cast<int>(isa) << static_cast<int>(type);
       }
     }

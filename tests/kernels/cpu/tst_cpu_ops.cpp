@@ -7,6 +7,7 @@
 
 #include <QtTest>
 
+#include "kernels/core/request_check.h"
 #include "tests/kernels/tiny_decoder.h"
 
 using namespace tests;
@@ -56,6 +57,17 @@ class CpuOpsTest : public QObject {
     row("head of 80", {.headDim = 80}, KvType::BF16);
     row("head of 40, 3 heads share", {.numHeads = 12, .numKvHeads = 4, .headDim = 40}, KvType::F16);
     row("head of 16, odd unit", {.numHeads = 6, .numKvHeads = 3, .headDim = 16}, KvType::F16);
+    for (const KvType type : {KvType::Fp8E4M3, KvType::Int8, KvType::Int4}) {
+      for (const int headDim : {40, 64, 80, 96, 112, 128, 256}) {
+        QTest::addRow("%s, head of %d", kernels::kvTypeName(type), headDim)
+            << TinyShape{.numHeads = 8, .headDim = headDim, .hasBias = true}
+            << static_cast<int>(type);
+      }
+      QTest::addRow("%s, gemma", kernels::kvTypeName(type))
+          << TinyShape{.numHeads = 3, .numKvHeads = 3, .window = 7, .isGemma = true,
+                       .attentionSoftCap = 1.5f, .type = DType::Q8_0}
+          << static_cast<int>(type);
+    }
   }
 
   void agreesWithTheReference() {
@@ -74,7 +86,9 @@ class CpuOpsTest : public QObject {
         QVERIFY(runStep(*plain.ops, decoder, {{&b, rows}}, expected).isOk());
         const double error = relativeError(got, expected);
         // int8 activations: one part in 254 of a group's largest value at each of 8 products
-        const double limit = shape.type == DType::F32 ? (kv == 0 ? 1e-5 : 1e-2) : 3e-2;
+        // where the last bit tips a value to its other neighbour, a cache differs by a whole step
+        const double step = kv == static_cast<int>(KvType::Int4) ? 5e-2 : 1e-2;
+        const double limit = shape.type == DType::F32 ? (kv == 0 ? 1e-5 : step) : 3e-2 + step;
         QVERIFY2(error < limit, qPrintable(QString("%1 rows: %2").arg(rows).arg(error)));
       }
     }
@@ -84,13 +98,6 @@ class CpuOpsTest : public QObject {
     const TinyDecoder decoder(TinyShape{});
     const auto isas = kernels::cpu::supportedIsas();
     if (isas.empty()) QSKIP("no vector kernels on this processor");
-    for (const KvType type : {KvType::Fp8E4M3, KvType::Int8, KvType::Int4}) {
-      const BackendResult result =
-          kernels::cpu::createOps(decoder.request(type, 16, 4, 1), isas.front());
-      QCOMPARE(result.status.outcome, Outcome::Unsupported);
-      QVERIFY(!result.ops &&
-              result.status.message.find("KV as f32, f16 or bf16") != std::string::npos);
-    }
     auto request = decoder.request(KvType::F32, 16, std::int64_t{1} << 30, 1);
     request.layout.blockSize = 1 << 20;
     QCOMPARE(kernels::cpu::createOps(request, isas.front()).status.outcome, Outcome::OutOfMemory);

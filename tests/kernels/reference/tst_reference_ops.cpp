@@ -203,14 +203,17 @@ class ReferenceOpsTest : public QObject {
     }
   }
 
-  void sixteenBitCachesStayClose_data() {
+  void smallerCachesStayClose_data() {
     QTest::addColumn<int>("type");
     QTest::addColumn<double>("limit");
     QTest::newRow("f16") << static_cast<int>(KvType::F16) << 2e-3;
     QTest::newRow("bf16") << static_cast<int>(KvType::BF16) << 1.5e-2;
+    QTest::newRow("fp8") << static_cast<int>(KvType::Fp8E4M3) << 3e-1;
+    QTest::newRow("int8") << static_cast<int>(KvType::Int8) << 8e-2;
+    QTest::newRow("int4") << static_cast<int>(KvType::Int4) << 9e-1;
   }
 
-  void sixteenBitCachesStayClose() {
+  void smallerCachesStayClose() {
     QFETCH(int, type);
     QFETCH(double, limit);
     const TinyDecoder decoder(TinyShape{});
@@ -225,15 +228,6 @@ class ReferenceOpsTest : public QObject {
       worst = std::max(worst, std::fabs(static_cast<double>(logits[i]) - expected[i / 67][i % 67]));
     }
     QVERIFY2(worst < limit && worst > limit / 1000, qPrintable(QString::number(worst)));
-  }
-
-  void aTypeItCannotKeepIsRefusedByName() {
-    const TinyDecoder decoder(TinyShape{});
-    const BackendResult result =
-        kernels::reference::createOps(decoder.request(KvType::Int8, 16, 4, 1));
-    QVERIFY(!result.ops);
-    QCOMPARE(result.status.outcome, kernels::Outcome::Unsupported);
-    QVERIFY(result.status.message.find("int8") != std::string::npos);
   }
 
   void countersTellTheLinearWork() {
