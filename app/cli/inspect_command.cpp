@@ -12,6 +12,7 @@
 #include "engine/model/safe_text.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/core/kv_layout.h"
+#include "kernels/core/request_check.h"
 
 namespace app::cli {
 
@@ -34,6 +35,7 @@ struct Findings {
   std::string reason;  // why it does not run; empty when it does
   Json vocabulary;     // null without one
   Json kvPerToken;     // bytes; null when the shape is not known
+  Json kvByType;       // the same for every --kv-dtype
 
   void note(const Error& error) {
     if (reason.empty()) reason = error.message;
@@ -54,6 +56,11 @@ Result<void> lookAtDecoder(const GgufWeightSource& source, Findings& findings) {
   layout.numKvHeads = decoder.numKvHeads;
   layout.headDim = decoder.headDim;
   findings.kvPerToken = layout.bytesPerToken();
+  for (const auto type : {kernels::KvType::F32, kernels::KvType::F16, kernels::KvType::BF16,
+                          kernels::KvType::Fp8E4M3, kernels::KvType::Int8, kernels::KvType::Int4}) {
+    layout.type = type;
+    findings.kvByType[kernels::kvTypeName(type)] = layout.bytesPerToken();
+  }
   const auto weights = source.weights(*config);
   if (weights) return {};
   if (weights.error().code != ErrorCode::Unsupported) return weights.error();
@@ -124,7 +131,10 @@ Result<Json> inspect(const std::string& path) {
       {"metadata", metadataJson(file.metadata())},
       {"vocabulary", findings.vocabulary},
       {"memory",
-       {{"weights", weightBytes}, {"kv_per_token", findings.kvPerToken}, {"kv_dtype", "bf16"}}}};
+       {{"weights", weightBytes},
+        {"kv_per_token", findings.kvPerToken},
+        {"kv_dtype", "bf16"},
+        {"kv_per_token_by_dtype", findings.kvByType}}}};
 }
 
 std::string summaryOf(const std::string& path, const Json& document) {

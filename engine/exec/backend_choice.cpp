@@ -76,10 +76,10 @@ Result<BackendChoice> chooseBackend(IsaKind asked,
                                                    isaName(asked), namesOf(supported))};
 }
 
-Result<kernels::KvType> chooseKvType(KvDType asked, const BackendChoice& backend) {
+kernels::KvType chooseKvType(KvDType asked, const BackendChoice& backend) {
   switch (asked) {
     case KvDType::Default:
-      return backend.cpuIsa.has_value() ? kernels::KvType::BF16 : kernels::KvType::F32;
+      break;
     case KvDType::F32:
       return kernels::KvType::F32;
     case KvDType::F16:
@@ -87,13 +87,13 @@ Result<kernels::KvType> chooseKvType(KvDType asked, const BackendChoice& backend
     case KvDType::BF16:
       return kernels::KvType::BF16;
     case KvDType::Fp8:
+      return kernels::KvType::Fp8E4M3;
     case KvDType::Int8:
+      return kernels::KvType::Int8;
     case KvDType::Int4:
-      break;
+      return kernels::KvType::Int4;
   }
-  return Error{
-      ErrorCode::Unsupported,
-      fmt::format("--kv-dtype {} is not built yet; f32, f16 and bf16 are", kvDTypeName(asked))};
+  return backend.cpuIsa.has_value() ? kernels::KvType::BF16 : kernels::KvType::F32;
 }
 
 }  // namespace engine::exec

@@ -24,8 +24,7 @@ Result<BackendChoice> chooseBackend(IsaKind asked,
                                     const char* environment,
                                     std::span<const kernels::cpu::Isa> supported);
 
-// The KV element type: bf16 by default, f32 with the reference recipe. Unsupported, naming it, for
-// types that have no kernels yet.
-Result<kernels::KvType> chooseKvType(KvDType asked, const BackendChoice& backend);
+// The KV element type: bf16 by default, f32 with the reference recipe.
+kernels::KvType chooseKvType(KvDType asked, const BackendChoice& backend);
 
 }  // namespace engine::exec

@@ -184,7 +184,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
   observer.progress("reading", 0.0);
   facts.backend = TRY(exec::chooseBackend(config.load.isa, std::getenv("TESSERA_ISA"),
                                           kernels::cpu::supportedIsas()));
-  facts.kvType = TRY(exec::chooseKvType(config.load.kvDtype, facts.backend));
+  facts.kvType = exec::chooseKvType(config.load.kvDtype, facts.backend);
   facts.source = TRY(model::GgufWeightSource::open(config.load.modelPath));
   facts.config = TRY(facts.source->configFor(config.load.maxContext));
   facts.maxContext = TRY(chooseContext(config.load.maxContext, facts.config.trainedContext));

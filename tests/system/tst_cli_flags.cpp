@@ -239,7 +239,6 @@ void TestCliFlags::whatIsNotBuiltSaysSo_data() {
   QTest::addColumn<QStringList>("arguments");
   for (const QStringList& arguments : {QStringList{"--device", "cuda"},
                                        {"--isa", "amx"},
-                                       {"--kv-dtype", "int4"},
                                        {"--kv-cache", "off"},
                                        {"--policy", "slo"},
                                        {"--speculate", "draft"},

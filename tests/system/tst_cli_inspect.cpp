@@ -50,6 +50,8 @@ void TestCliInspect::aModelThatRunsIsDescribed() {
   QCOMPARE(document["memory"]["weights"].get<std::int64_t>(), bytes);
   QCOMPARE(document["memory"]["kv_per_token"].get<int>(),
            spec.layers * 2 * spec.kvHeads * spec.headDim * 2);
+  QCOMPARE(document["memory"]["kv_per_token_by_dtype"]["int8"].get<int>(),
+           spec.layers * 2 * spec.kvHeads * (spec.headDim + 2));  // and an f16 scale
   QCOMPARE(document["metadata"]["llama.block_count"].get<int>(), spec.layers);
   const auto& vocabulary = document["vocabulary"];
   QCOMPARE(vocabulary["type"], nlohmann::json("gpt2"));

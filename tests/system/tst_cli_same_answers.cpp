@@ -82,6 +82,7 @@ void TestCliSameAnswers::initTestCase() {
 void TestCliSameAnswers::theAnswersDoNotDependOnTheKnobs_data() {
   QTest::addColumn<QString>("isa");
   QTest::addColumn<bool>("isFloats");
+  QTest::addColumn<QString>("kvType");  // empty: the default
   QTest::addColumn<QString>("knobs");
   QStringList isas = {"reference"};
   for (const kernels::cpu::Isa isa : kernels::cpu::supportedIsas()) {
@@ -94,22 +95,31 @@ void TestCliSameAnswers::theAnswersDoNotDependOnTheKnobs_data() {
           "--prefill-chunk 5", "--threads 1", "--threads 3", "--max-seqs 1",
           "--max-seqs 3 --prefix-cache off", "--long-prefill-threshold 9",
           "--block-size 8 --kv-blocks 16 --max-batched-tokens 33"}) {
-      QTest::addRow("%s %s", qPrintable(isa), knobs) << isa << false << QString(knobs);
+      QTest::addRow("%s %s", qPrintable(isa), knobs) << isa << false << "" << QString(knobs);
     }
     QTest::addRow("%s floats", qPrintable(isa))
-        << isa << true << "--max-batched-tokens 9 --threads 2";
+        << isa << true << "" << "--max-batched-tokens 9 --threads 2";
+    for (const char* kvType : {"f16", "fp8", "int8", "int4"}) {
+      for (const char* knobs : {"--block-size 4 --kv-blocks 1024 --prefill-chunk 5 --threads 3",
+                                "--block-size 8 --kv-blocks 20 --max-batched-tokens 33"}) {
+        QTest::addRow("%s %s %s", qPrintable(isa), kvType, knobs)
+            << isa << false << kvType << QString(knobs);
+      }
+    }
   }
 }
 
 void TestCliSameAnswers::theAnswersDoNotDependOnTheKnobs() {
   QFETCH(QString, isa);
   QFETCH(bool, isFloats);
+  QFETCH(QString, kvType);
   QFETCH(QString, knobs);
   Strings common = {"--isa", isa.toStdString()};
+  if (!kvType.isEmpty()) common = common + Strings{"--kv-dtype", kvType.toStdString()};
   if (isFloats) common = common + Strings{"--model", m_floats};
   const std::string workload = mixedWorkload(70, 24);
   static std::map<QString, json> plain;
-  json& expected = plain[isa + (isFloats ? " floats" : "")];
+  json& expected = plain[isa + kvType + (isFloats ? " floats" : "")];
   if (expected.is_null()) expected = answersOf(documentOf(common, workload));
   QCOMPARE(expected.size(), std::size_t{8});
   std::set<std::string> different;

@@ -61,7 +61,8 @@ void OpenModelDialog::buildWidgets(const engine::EngineConfig& initial, const QS
   m_kvDtype = new QComboBox(this);
   m_kvDtype->setAccessibleName(tr("KV cache type"));
   m_kvDtype->addItem(tr("default"), int(engine::KvDType::Default));
-  for (auto dtype : {engine::KvDType::F32, engine::KvDType::F16, engine::KvDType::BF16}) {
+  for (auto dtype : {engine::KvDType::F32, engine::KvDType::F16, engine::KvDType::BF16,
+                     engine::KvDType::Fp8, engine::KvDType::Int8, engine::KvDType::Int4}) {
     m_kvDtype->addItem(QString::fromLatin1(engine::kvDTypeName(dtype)), int(dtype));
   }
   m_kvDtype->setCurrentIndex(std::max(0, m_kvDtype->findData(int(load.kvDtype))));

@@ -259,7 +259,6 @@ class TestGgufModelProvider : public QObject {
         {});
     row("context", [](EngineConfig& c) { c.load.maxContext = 9999; }, {"9999", "512"});
     row("block size", [](EngineConfig& c) { c.load.blockSize = 5; }, {"5"});
-    row("kv type", [](EngineConfig& c) { c.load.kvDtype = KvDType::Int4; }, {"int4"});
     row("pool",
         [](EngineConfig& c) {
           c.load.kvBlocks = 0;
