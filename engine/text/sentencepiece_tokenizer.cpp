@@ -1,5 +1,7 @@
 #include "engine/text/sentencepiece_tokenizer.h"
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,12 +10,16 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include "engine/text/score_merger.h"
 #include "engine/text/sentencepiece_model.h"
 #include "engine/text/vocabulary_tokenizer.h"
 
 namespace engine::text {
 
 namespace {
+
+// Above, the library's microsecond a byte is felt: our own merging gives the same ids.
+constexpr std::size_t kLongText = 1 << 14;
 
 // The library matches user-defined pieces itself, before it merges.
 class SentencePieceTokenizer final : public VocabularyTokenizer {
@@ -38,6 +44,9 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   }
 
   sentencepiece::SentencePieceProcessor m_processor;
+  // Made for the first long text: its tables take a while and some memory.
+  mutable std::once_flag m_mergerOnce;
+  mutable std::unique_ptr<ScoreMerger> m_merger;  // null for vocabularies that it does not know
 };
 
 Result<void> SentencePieceTokenizer::load() {
@@ -59,6 +68,13 @@ Result<void> SentencePieceTokenizer::encodePlain(std::string_view text,
     prefixed += ' ';
     prefixed += text;
     text = prefixed;
+  }
+  if (text.size() > kLongText) {
+    std::call_once(m_mergerOnce, [this] { m_merger = ScoreMerger::create(m_vocabulary); });
+    if (m_merger) {
+      m_merger->encode(text, ids);
+      return {};
+    }
   }
   std::vector<int> pieces;
   const auto status = m_processor.Encode(text, &pieces);
