@@ -27,9 +27,7 @@ kv::KvCacheConfig cacheConfig(const LoadedModel& model, const EngineConfig& conf
 Error refusalError(const sched::Refusal& refusal) {
   if (refusal.reason == Reason::RefusedTooLong) {
     return {
-        ErrorCode::InvalidArgument,
-        fmt::format("the prompt has {} tokens; the context holds {}, and 1 must be left to answer",
-                    refusal.a - 1, refusal.b)};
+        ErrorCode::InvalidArgument, promptTooLongSentence(refusal.a - 1, refusal.b)};
   }
   return {ErrorCode::OutOfMemory,
           fmt::format("the request {}", reasonText(refusal.reason, refusal.a, refusal.b))};

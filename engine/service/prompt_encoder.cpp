@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_nesting.h"
+
 namespace engine::service {
 
 namespace {
@@ -26,12 +28,22 @@ Result<void> checkIds(const std::vector<TokenId>& ids, std::int64_t vocabSize) {
 
 // The template would render nothing, or free text, for these.
 Result<void> checkConversation(const std::string& json) {
+  if (const int depth = jsonNesting(json); depth > kMaxJsonNesting) {
+    return invalid(fmt::format("the conversation nests {} levels deep; the limit is {}", depth,
+                               kMaxJsonNesting));
+  }
   const auto document = nlohmann::ordered_json::parse(json, nullptr, false);
   if (document.is_discarded()) return invalid("the conversation is not valid JSON");
   if (!document.is_object() || !document.contains("messages")) {
     return invalid("the conversation has no \"messages\"");
   }
-  if (!document["messages"].is_array() || document["messages"].empty()) {
+  const auto& messages = document["messages"];
+  if (!messages.is_array()) {
+    return invalid(fmt::format("the conversation's \"messages\" must be a list; it is {} {}",
+                               messages.is_object() ? "an" : "a",
+                               messages.type_name()));
+  }
+  if (messages.empty()) {
     return invalid("the conversation's \"messages\" is empty; it needs at least 1 message");
   }
   return {};
@@ -76,6 +88,11 @@ Result<std::vector<TokenId>> tryEncoding(
     return Error{ErrorCode::Internal,
                  fmt::format("the text cannot be turned into tokens: {}", unforeseen.what())};
   }
+}
+
+std::string promptTooLongSentence(std::int64_t promptTokens, std::int64_t maxContext) {
+  return fmt::format("the prompt has {} tokens; the context holds {}, and 1 must be left to answer",
+                     promptTokens, maxContext);
 }
 
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize) {

@@ -25,4 +25,7 @@ Result<std::vector<TokenId>> tryEncoding(
 // Values that no model can serve, and kinds of request that are not built yet.
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize);
 
+// The one sentence for a prompt that leaves its context no room to answer.
+std::string promptTooLongSentence(std::int64_t promptTokens, std::int64_t maxContext);
+
 }  // namespace engine::service

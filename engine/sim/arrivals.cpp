@@ -117,7 +117,7 @@ std::vector<double> drawArrivalsMs(const ArrivalSpec& spec, std::int64_t count, 
     at += Draws(seed, kGap, static_cast<std::uint64_t>(i)).gamma(shape) * 1000.0 / rate;
     times[static_cast<std::size_t>(i)] = at;
   }
-  if (spec.kind != ArrivalKind::Ramp) {
+  if (spec.kind != ArrivalKind::Ramp && at > 0.0) {
     const double stretch = static_cast<double>(count) * 1000.0 / spec.ratePerSecond / at;
     for (double& time : times) time *= stretch;
   }

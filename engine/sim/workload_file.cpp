@@ -11,7 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "engine/base/json_nesting.h"
 #include "engine/sim/workload_row.h"
 
 namespace engine::sim {
@@ -22,6 +26,12 @@ using nlohmann::ordered_json;
 
 Error badRow(std::size_t number, std::string_view why) {
   return {ErrorCode::InvalidArgument, fmt::format("row {}: {}", number, why)};
+}
+
+std::optional<std::string> nestingError(std::string_view json) {
+  const int depth = jsonNesting(json);
+  if (depth <= kMaxJsonNesting) return std::nullopt;
+  return fmt::format("nests {} levels deep; the limit is {}", depth, kMaxJsonNesting);
 }
 
 struct Line {
@@ -134,13 +144,24 @@ Result<WorkloadRequest> mooncakeRow(const ordered_json& row, const SamplingParam
 
 Result<Workload> parseJsonLines(const std::vector<Line>& lines, const SamplingParams& defaults) {
   Workload workload;
+  std::unordered_map<std::string, std::size_t> rows;  // that have an id of their own
+  const auto rowOfId = [&rows](const std::string& id, std::size_t number) -> std::optional<std::size_t> {
+    if (id.empty()) return std::nullopt;
+    const auto [found, isNew] = rows.emplace(id, number);
+    return isNew ? std::nullopt : std::optional(found->second);
+  };
   for (const Line& line : lines) {
+    if (const auto tooDeep = nestingError(line.text)) return badRow(line.number, *tooDeep);
     const ordered_json row = ordered_json::parse(line.text, nullptr, false);
     if (row.is_discarded()) return badRow(line.number, "is not JSON");
     const bool isMooncake = row.is_object() && row.contains("timestamp") && row.contains("input_length");
     if (isMooncake) workload.format = WorkloadFormat::Mooncake;
     auto request = isMooncake ? mooncakeRow(row, defaults) : parseWorkloadRow(row, defaults);
     if (!request) return badRow(line.number, request.error().message);
+    if (const auto taken = rowOfId(request->id, line.number)) {
+      return badRow(line.number, fmt::format("\"id\" {} is that of row {} already; each row needs its own",
+                                             request->id, *taken));
+    }
     workload.requests.push_back(std::move(*request));
   }
   return workload;
@@ -186,6 +207,7 @@ Result<Workload> parseAnyFormat(std::string_view text, const SamplingParams& def
     return parseCsv(lines, WorkloadFormat::BurstGptCsv, {0, 2, 3}, defaults);
   }
   if (head.find_first_not_of(" \t") != std::string_view::npos && head[head.find_first_not_of(" \t")] == '[') {
+    if (const auto tooDeep = nestingError(text)) return Error{ErrorCode::InvalidArgument, "the list " + *tooDeep};
     const ordered_json entries = ordered_json::parse(text, nullptr, false);
     if (entries.is_discarded() || !entries.is_array()) {
       return Error{ErrorCode::InvalidArgument, "begins like a JSON list, but is not one"};
@@ -193,6 +215,20 @@ Result<Workload> parseAnyFormat(std::string_view text, const SamplingParams& def
     return parseShareGpt(entries, defaults);
   }
   return parseJsonLines(lines, defaults);
+}
+
+// A number for each request without an id. Answers are told apart by it, so none is given twice; a
+// dataset's own doubles are told apart too.
+void nameTheNameless(Workload& workload) {
+  std::unordered_set<std::string> taken;
+  for (WorkloadRequest& request : workload.requests) {
+    if (!request.id.empty() && !taken.insert(request.id).second) request.id.clear();
+  }
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    std::string& id = workload.requests[i].id;
+    if (!id.empty()) continue;
+    for (id = std::to_string(i); !taken.insert(id).second;) id += '\'';
+  }
 }
 
 }  // namespace
@@ -210,9 +246,7 @@ Result<Workload> parseWorkload(std::string_view text, const SamplingParams& defa
     const double start = workload.requests.front().atMs;
     for (WorkloadRequest& request : workload.requests) request.atMs -= start;
   }
-  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
-    if (workload.requests[i].id.empty()) workload.requests[i].id = std::to_string(i);
-  }
+  nameTheNameless(workload);
   return workload;
 }
 

@@ -16,6 +16,14 @@ Error fault(std::string_view field, std::string_view what) {
   return {ErrorCode::InvalidArgument, fmt::format("\"{}\" {}", field, what)};
 }
 
+// A value as its row spells it, cut where it is long.
+std::string shortDump(const ordered_json& value) {
+  constexpr std::size_t kMost = 40;
+  std::string text = value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return text;
+}
+
 Result<double> numberOf(const ordered_json& value, std::string_view field, double low, double high) {
   if (!value.is_number()) return fault(field, "must be a number");
   const double number = value.get<double>();
@@ -32,11 +40,19 @@ Result<std::int64_t> wholeOf(const ordered_json& value,
   if (!value.is_number_integer() && !value.is_number_unsigned()) {
     return fault(field, "must be a whole number");
   }
-  const double size = value.get<double>();  // unsigned values beyond int64 must not wrap
-  if (size < static_cast<double>(low) || size > static_cast<double>(high)) {
+  // unsigned values beyond int64 must not wrap
+  const bool isHuge = value.is_number_unsigned() &&
+                      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (isHuge || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high) {
     return fault(field, fmt::format("is {}, must be from {} to {}", value.dump(), low, high));
   }
   return value.get<std::int64_t>();
+}
+
+Result<std::uint64_t> seedOf(const ordered_json& value, std::string_view field) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  return fault(field, fmt::format("is {}, must be a whole number from 0 to {}", shortDump(value),
+                                  std::numeric_limits<std::uint64_t>::max()));
 }
 
 Result<std::string> textOf(const ordered_json& value, std::string_view field) {
@@ -44,7 +60,9 @@ Result<std::string> textOf(const ordered_json& value, std::string_view field) {
   return value.get<std::string>();
 }
 
-constexpr std::int64_t kMaxTokens = 1ll << 31;
+// A drawn prompt is checked against the context before it is made; this only keeps numbers sane.
+constexpr std::int64_t kMaxPromptTokens = 1ll << 31;
+constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 Result<TokenPrompt> idsOf(const ordered_json& value) {
   if (!value.is_array() || value.empty()) return fault("prompt_ids", "must be a non-empty list");
@@ -58,9 +76,15 @@ Result<TokenPrompt> idsOf(const ordered_json& value) {
 
 Result<SyntheticPrompt> syntheticOf(const ordered_json& row) {
   SyntheticPrompt prompt;
-  prompt.tokens = TRY(wholeOf(row.at("prompt_tokens"), "prompt_tokens", 1, kMaxTokens));
+  prompt.tokens = TRY(wholeOf(row.at("prompt_tokens"), "prompt_tokens", 1, kMaxPromptTokens));
   if (!row.contains("hash_ids")) return prompt;
   if (!row.at("hash_ids").is_array()) return fault("hash_ids", "must be a list");
+  const std::int64_t numBlocks = (prompt.tokens + kHashBlockTokens - 1) / kHashBlockTokens;
+  if (std::ssize(row.at("hash_ids")) > numBlocks) {
+    return fault("hash_ids", fmt::format("has {} ids; a prompt of {} tokens has {} blocks of {}",
+                                         row.at("hash_ids").size(), prompt.tokens, numBlocks,
+                                         kHashBlockTokens));
+  }
   for (const ordered_json& id : row.at("hash_ids")) {
     prompt.hashIds.push_back(static_cast<std::uint64_t>(
         TRY(wholeOf(id, "hash_ids", 0, std::numeric_limits<std::int64_t>::max()))));
@@ -125,8 +149,8 @@ Result<SloTarget> sloOf(const ordered_json& value) {
 Result<bool> setSampling(const std::string& key, const ordered_json& value, SamplingParams& sampling) {
   constexpr double kAny = std::numeric_limits<float>::max();
   const auto number = [&]() { return numberOf(value, key, -kAny, kAny); };
-  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min() / 2;
-  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max() / 2;
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
   if (key == "temperature") {
     sampling.temperature = static_cast<float>(TRY(number()));
   } else if (key == "top_p") {
@@ -138,11 +162,11 @@ Result<bool> setSampling(const std::string& key, const ordered_json& value, Samp
   } else if (key == "top_k") {
     sampling.topK = TRY(wholeOf(value, key, kLow, kHigh));
   } else if (key == "max_tokens") {
-    sampling.maxTokens = TRY(wholeOf(value, key, 1, kMaxTokens));
+    sampling.maxTokens = TRY(wholeOf(value, key, 1, kHigh));
   } else if (key == "seed") {
-    sampling.seed = static_cast<std::uint64_t>(TRY(wholeOf(value, key, 0, kHigh)));
+    sampling.seed = TRY(seedOf(value, key));
   } else if (key == "n") {
-    sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, 1024)));
+    sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, kMostInt)));
   } else if (key == "ignore_eos") {
     if (!value.is_boolean()) return fault(key, "must be true or false");
     sampling.ignoreEos = value.get<bool>();
@@ -165,7 +189,7 @@ Result<void> setField(const std::string& key, const ordered_json& value, Workloa
   } else if (key == "at_ms") {
     request.atMs = TRY(numberOf(value, key, 0, 1e15));
   } else if (key == "priority") {
-    request.priority = static_cast<int>(TRY(wholeOf(value, key, -1000000, 1000000)));
+    request.priority = static_cast<int>(TRY(wholeOf(value, key, -kMostInt - 1, kMostInt)));
   } else if (key == "slo") {
     request.slo = TRY(sloOf(value));
   } else if (!TRY(setSampling(key, value, request.sampling))) {

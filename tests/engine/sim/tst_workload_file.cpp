@@ -2,6 +2,7 @@
 #include <QTest>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "engine/sim/workload_file.h"
 
@@ -67,6 +68,35 @@ class WorkloadFileTest : public QObject {
     QVERIFY(!workload.isOk());
     QCOMPARE(workload.error().code, ErrorCode::InvalidArgument);
     QVERIFY2(workload.error().message.find(says.toStdString()) != std::string::npos, workload.error().message.c_str());
+  }
+
+  void everySeedOfTheFlagIsOneOfARow() {
+    for (const std::string seed : {"0", "9223372036854775808", "18446744073709551615"}) {
+      const auto workload = parseWorkload("{\"prompt\":\"Hi\",\"seed\":" + seed + "}", {});
+      QVERIFY2(workload.isOk(), seed.c_str());
+      QCOMPARE(std::to_string(workload->requests[0].sampling.seed), seed);
+    }
+    for (const std::string seed : {"-1", "18446744073709551616", "1.5", "\"1\"", "null"}) {
+      const auto workload = parseWorkload("{\"prompt\":\"Hi\",\"seed\":" + seed + "}", {});
+      QVERIFY2(!workload.isOk(), seed.c_str());
+      QVERIFY2(workload.error().message.find("0 to 18446744073709551615") != std::string::npos,
+               workload.error().message.c_str());
+    }
+  }
+
+  void noTwoRequestsHaveOneId() {
+    const auto twice = parseWorkload("{\"id\":\"a\",\"prompt\":\"x\"}\n\n{\"id\":\"a\",\"prompt\":\"y\"}", {});
+    QCOMPARE(twice.error().message, std::string("row 3: \"id\" a is that of row 1 already; each row needs its own"));
+    // a row without an id gets none that another row has
+    const auto mixed = parseWorkload("{\"prompt\":\"x\"}\n{\"id\":\"0\",\"prompt\":\"y\"}\n{\"prompt\":\"z\"}", {});
+    std::set<std::string> ids;
+    for (const auto& request : mixed->requests) ids.insert(request.id);
+    QCOMPARE(ids, (std::set<std::string>{"0", "0'", "2"}));
+    // a dataset's own doubles are told apart
+    const std::string entry = "{\"id\":\"a\",\"conversations\":[{\"value\":\"Hi\"},{\"value\":\"Hello\"}]}";
+    const auto share = parseWorkload("[" + entry + "," + entry + "]", {});
+    QVERIFY(share.isOk());
+    QVERIFY(share->requests[0].id != share->requests[1].id);
   }
 
   void recordedFormatsAreRecognisedByContent() {
