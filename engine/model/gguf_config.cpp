@@ -10,6 +10,7 @@
 #include "engine/model/architecture_keys.h"
 #include "engine/model/decoder_family.h"
 #include "engine/model/gguf_rope.h"
+#include "engine/model/gguf_split.h"
 #include "engine/model/safe_text.h"
 
 namespace engine::model {
@@ -171,11 +172,6 @@ Result<void> readLayers(const ArchitectureKeys& keys,
   return {};
 }
 
-std::string fileStem(const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return name.ends_with(".gguf") ? name.substr(0, name.size() - 5) : name;
-}
-
 }  // namespace
 
 std::int64_t countParameters(const GgufFile& file) {
@@ -202,7 +198,7 @@ Result<ModelConfig> readConfig(const GgufFile& file, std::int64_t maxContext) {
 
   ModelConfig config;
   config.architecture = keys.architecture();
-  config.name = safeText(TRY(file.metadata().text("general.name")).value_or(fileStem(file.path())));
+  config.name = safeText(TRY(file.metadata().text("general.name")).value_or(titleOf(file.path())));
   config.quantisation = dominantType(file);
   config.parameters = countParameters(file);
   config.trainedContext = TRY(keys.integer("context_length", kPositions));

@@ -1,5 +1,8 @@
 #include "engine/model/gguf_split.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "engine/model/safe_text.h"
@@ -39,6 +42,21 @@ Result<std::string> pathOfPart(const std::string& path, const GgufPart& part, in
                                  part.index + 1, part.count, ending));
   }
   return path.substr(0, path.size() - ending.size()) + endingOf({index, part.count});
+}
+
+std::string titleOf(const std::string& path) {
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  if (name.ends_with(".gguf")) name.resize(name.size() - 5);
+  // "-00001-of-00003"
+  constexpr std::string_view kShape = "-ddddd-of-ddddd";
+  if (name.size() > kShape.size()) {
+    const std::string_view ending = std::string_view(name).substr(name.size() - kShape.size());
+    const bool isPart = std::equal(ending.begin(), ending.end(), kShape.begin(), [](char c, char shape) {
+      return shape == 'd' ? c >= '0' && c <= '9' : c == shape;
+    });
+    if (isPart) name.resize(name.size() - kShape.size());
+  }
+  return safeText(name);
 }
 
 }  // namespace engine::model

@@ -23,4 +23,8 @@ Result<GgufPart> readPart(const GgufMetadata& metadata, const std::string& path)
 // `path` is not named so.
 Result<std::string> pathOfPart(const std::string& path, const GgufPart& part, int index);
 
+// What a model file is called where it is shown: its name without folder, ".gguf" and a part's number,
+// fit to be shown.
+std::string titleOf(const std::string& path);
+
 }  // namespace engine::model

@@ -91,9 +91,17 @@ kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig&
   return layout;
 }
 
+std::int64_t usefulBlocks(const EngineConfig& config, std::int64_t maxContext) {
+  const std::int64_t blockSize = config.load.blockSize;
+  const std::int64_t perSequence = maxContext / blockSize + (maxContext % blockSize != 0);
+  // maxSeqs has 17 bits at most
+  return std::max<std::int64_t>(1, std::min(perSequence, kMaxBlocks) * config.limits.maxSeqs);
+}
+
 Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
                                      std::int64_t bytesPerBlock,
-                                     std::int64_t freeBytes) {
+                                     std::int64_t freeBytes,
+                                     std::int64_t useful) {
   CHECK(bytesPerBlock > 0);
   if (config.kvBlocks > 0) {
     if (config.kvBlocks > kMaxBlocks) {
@@ -111,7 +119,8 @@ Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
         fmt::format("a KV pool of {} bytes holds no block: one of {} tokens takes {} bytes",
                     grouped(bytes), config.blockSize, grouped(bytesPerBlock))};
   }
-  return std::min(bytes / bytesPerBlock, kMaxBlocks);
+  const std::int64_t blocks = std::min(bytes / bytesPerBlock, kMaxBlocks);
+  return config.kvMemoryBytes > 0 ? blocks : std::min(blocks, useful);
 }
 
 std::int64_t weightBytes(const kernels::DecoderWeights& weights) {
@@ -140,14 +149,16 @@ std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows
 }
 
 Result<MemoryEstimate> estimateMemory(const WeightSource& source,
-                                      const LoadConfig& config,
-                                      std::int64_t freeBytes,
-                                      std::int64_t rows) {
-  const ModelConfig model = TRY(source.configFor(config.maxContext));
+                                      const EngineConfig& config,
+                                      std::int64_t freeBytes) {
+  const LoadConfig& load = config.load;
+  const ModelConfig model = TRY(source.configFor(load.maxContext));
   const kernels::DecoderWeights weights = TRY(source.weights(model));
-  kernels::KvLayout layout = kvLayoutOf(model.decoder, config);
+  kernels::KvLayout layout = kvLayoutOf(model.decoder, load);
   const auto blockBytes = static_cast<std::int64_t>(layout.bytesPerBlock());
-  layout.numBlocks = TRY(resolveKvBlocks(config, blockBytes, freeBytes));
+  const std::int64_t maxContext = load.maxContext > 0 ? load.maxContext : model.trainedContext;
+  layout.numBlocks =
+      TRY(resolveKvBlocks(load, blockBytes, freeBytes, usefulBlocks(config, maxContext)));
   std::int64_t poolBytes = 0;
   if (__builtin_mul_overflow(layout.numBlocks, blockBytes, &poolBytes)) {
     return Error{ErrorCode::InvalidArgument,
@@ -155,6 +166,7 @@ Result<MemoryEstimate> estimateMemory(const WeightSource& source,
                              grouped(layout.numBlocks), grouped(blockBytes))};
   }
 
+  const std::int64_t rows = config.limits.maxBatchedTokens;
   MemoryEstimate estimate;
   estimate.items.push_back(
       {"weights", weightBytes(weights),

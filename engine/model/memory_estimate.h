@@ -22,12 +22,16 @@ std::optional<std::int64_t> parseFreeMemory(std::string_view meminfo);
 // asks for the reference recipe, else bf16.
 kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig& config);
 
+// Blocks that --max-seqs sequences of `maxContext` tokens can use at the same time.
+std::int64_t usefulBlocks(const EngineConfig& config, std::int64_t maxContext);
+
 // Number of blocks: kvBlocks as asked; else what fits kvMemoryBytes; else what fits a quarter of
-// `freeBytes`, at most 4 GiB. InvalidArgument when that is not one block, or more than 2^31-1 are
-// asked for.
+// `freeBytes`, at most 4 GiB and at most `useful` blocks. InvalidArgument when that is not one
+// block, or more than 2^31-1 are asked for.
 Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
                                      std::int64_t bytesPerBlock,
-                                     std::int64_t freeBytes);
+                                     std::int64_t freeBytes,
+                                     std::int64_t useful);
 
 // Bytes of all matrices as a backend packs them (tied ones once) and of the float vectors.
 std::int64_t weightBytes(const kernels::DecoderWeights& weights);
@@ -35,10 +39,9 @@ std::int64_t weightBytes(const kernels::DecoderWeights& weights);
 // Activations of a step of `rows` tokens and one row of logits, as float32.
 std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows);
 
-// Errors as the source's config and weights, and as resolveKvBlocks. `rows` = --max-batched-tokens.
+// Errors as the source's config and weights, and as resolveKvBlocks.
 Result<MemoryEstimate> estimateMemory(const WeightSource& source,
-                                      const LoadConfig& config,
-                                      std::int64_t freeBytes,
-                                      std::int64_t rows = 512);
+                                      const EngineConfig& config,
+                                      std::int64_t freeBytes);
 
 }  // namespace engine::model

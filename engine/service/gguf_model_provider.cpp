@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "engine/exec/model_executor.h"
 #include "engine/model/gguf_weight_source.h"
@@ -58,6 +59,15 @@ std::int64_t freeBytesNow() {
   return model::freeMemoryBytes().value_or(kAssumedFreeBytes);
 }
 
+// The system would hand out any number of pages that nobody touches, and kill whoever does.
+Result<void> checkPool(std::int64_t numBlocks, std::int64_t bytesPerBlock) {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES), pageBytes = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || pageBytes <= 0 || numBlocks <= pages * pageBytes / bytesPerBlock) return {};
+  return Error{ErrorCode::OutOfMemory,
+               fmt::format("no memory for a KV pool of {} blocks of {} bytes: this machine has {} bytes",
+                           numBlocks, bytesPerBlock, pages * pageBytes)};
+}
+
 int rowsFor(const SchedulerLimits& limits) {
   return std::clamp(limits.maxBatchedTokens, kMinRows, kMaxRows);
 }
@@ -104,7 +114,9 @@ class GgufOpenedModel final : public OpenedModel {
     options.kvType = m_facts.kvType;
     options.blockSize = config.load.blockSize;
     options.numBlocks = TRY(model::resolveKvBlocks(
-        config.load, static_cast<std::int64_t>(layout.bytesPerBlock()), freeBytesNow()));
+        config.load, static_cast<std::int64_t>(layout.bytesPerBlock()), freeBytesNow(),
+        model::usefulBlocks(config, m_facts.maxContext)));
+    TRY_VOID(checkPool(options.numBlocks, static_cast<std::int64_t>(layout.bytesPerBlock())));
     options.maxBatchedTokens = rowsFor(config.limits);
     options.threads = config.load.threads;
     options.cancel = observer.cancel;
@@ -144,7 +156,7 @@ class GgufOpenedModel final : public OpenedModel {
     const kernels::BackendInfo backend = executor.info();
     auto info = std::make_shared<ModelInfo>();
     info->path = m_facts.source->path();
-    info->name = config.name;
+    info->name = model::titleOf(info->path);
     info->architecture = config.architecture;
     info->quantisation = config.quantisation;
     info->parameters = config.parameters;
@@ -203,9 +215,10 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
   return std::unique_ptr<OpenedModel>(std::make_unique<GgufOpenedModel>(std::move(facts)));
 }
 
+// Live knobs may change after the load: the estimate takes them as they are by default.
 Result<MemoryEstimate> GgufModelProvider::estimate(const LoadConfig& config) {
   const auto source = TRY(model::GgufWeightSource::open(config.modelPath));
-  return model::estimateMemory(*source, config, freeBytesNow());
+  return model::estimateMemory(*source, {config, {}}, freeBytesNow());
 }
 
 }  // namespace engine::service

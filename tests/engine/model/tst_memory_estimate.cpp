@@ -6,6 +6,7 @@
 #include "engine/model/memory_estimate.h"
 #include "tests/support/tiny_model.h"
 
+using engine::EngineConfig;
 using engine::ErrorCode;
 using engine::KvDType;
 using engine::LoadConfig;
@@ -15,6 +16,7 @@ using engine::model::resolveKvBlocks;
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr std::int64_t kPlenty = std::int64_t{1} << 40;  // blocks
 
 }  // namespace
 
@@ -44,35 +46,50 @@ class TestMemoryEstimate : public QObject {
   }
 
   void thePoolIsAQuarterOfFreeMemoryAndAtMostFourGiB() {
-    QCOMPARE(*resolveKvBlocks({}, 1000, 8000000), std::int64_t{2000});
-    QCOMPARE(*resolveKvBlocks({}, kGiB, 100 * kGiB), std::int64_t{4});
+    QCOMPARE(*resolveKvBlocks({}, 1000, 8000000, kPlenty), std::int64_t{2000});
+    QCOMPARE(*resolveKvBlocks({}, kGiB, 100 * kGiB, kPlenty), std::int64_t{4});
   }
 
   void askedMemoryAndAskedBlocksWin() {
     LoadConfig config;
     config.kvMemoryBytes = 10 * kGiB;
-    QCOMPARE(*resolveKvBlocks(config, kGiB, 0), std::int64_t{10});
+    QCOMPARE(*resolveKvBlocks(config, kGiB, 0, 1), std::int64_t{10});
     config.kvBlocks = 3;
-    QCOMPARE(*resolveKvBlocks(config, kGiB, 0), std::int64_t{3});
+    QCOMPARE(*resolveKvBlocks(config, kGiB, 0, 1), std::int64_t{3});
+  }
+
+  void thePoolIsNoLargerThanAllSequencesCanUse() {
+    EngineConfig config;
+    config.limits.maxSeqs = 4;
+    config.load.blockSize = 16;
+    QCOMPARE(engine::model::usefulBlocks(config, 100), std::int64_t{4 * 7});  // a last block in part
+    QCOMPARE(engine::model::usefulBlocks(config, std::int64_t{1} << 62), std::int64_t{4} * 2147483647);
+    QCOMPARE(*resolveKvBlocks(config.load, 1000, 100 * kGiB, 28), std::int64_t{28});
+    const auto source = openTiny();  // context 512
+    const auto whole = engine::model::estimateMemory(*source, config, 100 * kGiB);
+    QCOMPARE(whole->kvCapacityTokens, std::int64_t{4 * 512});
+    config.load.maxContext = 100;
+    const auto shorter = engine::model::estimateMemory(*source, config, 100 * kGiB);
+    QCOMPARE(shorter->kvCapacityTokens, std::int64_t{4 * 7 * 16});
   }
 
   void aPoolTooSmallForOneBlockSaysBothSizes() {
     LoadConfig config;
     config.kvMemoryBytes = 4095;
-    const auto blocks = resolveKvBlocks(config, 4096, 0);
+    const auto blocks = resolveKvBlocks(config, 4096, 0, kPlenty);
     QVERIFY(!blocks.isOk());
     QCOMPARE(blocks.error().code, ErrorCode::InvalidArgument);
     QVERIFY(blocks.error().message.find("4,095") != std::string::npos);
     QVERIFY(blocks.error().message.find("4,096") != std::string::npos);
-    QVERIFY(!resolveKvBlocks({}, 4096, 4096).isOk());
+    QVERIFY(!resolveKvBlocks({}, 4096, 4096, kPlenty).isOk());
     config.kvBlocks = std::int64_t{1} << 40;
-    QVERIFY(!resolveKvBlocks(config, 1, 0).isOk());
+    QVERIFY(!resolveKvBlocks(config, 1, 0, kPlenty).isOk());
   }
 
   void itemisesAModel() {
     const auto source = openTiny();
-    LoadConfig config;
-    config.kvBlocks = 1536;
+    EngineConfig config;
+    config.load.kvBlocks = 1536;
     const auto estimate = engine::model::estimateMemory(*source, config, 8 * kGiB);
     QVERIFY2(estimate.isOk(), estimate ? "" : estimate.error().message.c_str());
     QCOMPARE(estimate->items.size(), std::size_t{3});
@@ -114,9 +131,9 @@ class TestMemoryEstimate : public QObject {
 
   void aPoolBeyondAllMemoryIsAnErrorNotAWrap() {
     const auto source = openTiny();
-    LoadConfig config;
-    config.kvBlocks = 2147483647;
-    config.blockSize = 1 << 30;
+    EngineConfig config;
+    config.load.kvBlocks = 2147483647;
+    config.load.blockSize = 1 << 30;
     QVERIFY(!engine::model::estimateMemory(*source, config, kGiB).isOk());
   }
 };
