@@ -206,20 +206,13 @@ std::string textOf(const BenchReport& report) {
 }
 
 int writeReport(CliIo& io, const BenchOptions& options, const BenchReport& report) {
-  int code = kSuccess;
-  if (options.isJson) {
-    Json document = {{"isa", report.model ? Json(report.model->isa) : Json()},
-                     {"threads", report.model ? Json(report.model->threads) : Json()},
-                     {"prompt_tokens", options.promptTokens},
-                     {"gen_tokens", options.genTokens},
-                     {"rows", report.rows}};
-    if (report.isCancelled) document["cancelled"] = true;
-    code = writeJson(io, document);
-  } else {
-    code = writeText(io, textOf(report));
-  }
-  if (code != kSuccess) return code;
-  return report.isCancelled ? kInterrupted : kSuccess;
+  if (!options.isJson) return writeOutcome(io, std::nullopt, textOf(report), report.isCancelled);
+  const Json document = {{"isa", report.model ? Json(report.model->isa) : Json()},
+                         {"threads", report.model ? Json(report.model->threads) : Json()},
+                         {"prompt_tokens", options.promptTokens},
+                         {"gen_tokens", options.genTokens},
+                         {"rows", report.rows}};
+  return writeOutcome(io, document, {}, report.isCancelled);
 }
 
 Result<void> measureRows(BenchRunner& runner,

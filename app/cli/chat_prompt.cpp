@@ -1,5 +1,9 @@
 #include "app/cli/chat_prompt.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "app/cli/cli_io.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/conversation.h"
@@ -16,7 +20,12 @@ using engine::text::OriginText;
 using engine::text::Vocabulary;
 
 Result<std::string> chooseTemplate(const std::string& templatePath, const Vocabulary* vocabulary) {
-  if (!templatePath.empty()) return readFile(templatePath);
+  if (!templatePath.empty()) {
+    std::string text = TRY(readFile(templatePath));
+    if (!text.empty()) return text;
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the template file {} is empty", templatePath)};
+  }
   if (vocabulary && !vocabulary->chatTemplate.empty()) return vocabulary->chatTemplate;
   return Error{ErrorCode::InvalidArgument,
                "the model file holds no chat template; name one in a file"};

@@ -9,10 +9,14 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/not_built.h"
+#include "engine/model/safe_text.h"
 
 namespace app::cli {
 
 namespace {
+
+// What a person typed is shown again only so far.
+constexpr std::size_t kMaxSentence = 300;
 
 // CLI11 wants the last argument first, and takes the next argument for "--flag=".
 std::vector<std::string> forParser(const std::vector<std::string>& arguments) {
@@ -50,7 +54,8 @@ std::optional<std::string> commandError(const std::vector<std::string>& argument
   const bool isKnown = std::any_of(all.begin(), all.end(),
                                    [&](const Command& command) { return command.name == name; });
   if (isKnown) return std::nullopt;
-  return fmt::format("there is no command \"{}\"; there are {}", name, commandNames());
+  return fmt::format("there is no command \"{}\"; there are {}", engine::model::safeText(name),
+                     commandNames());
 }
 
 // The sentence for arguments that the parser refused.
@@ -59,11 +64,10 @@ std::string parseError(const std::vector<std::string>& arguments, const CLI::Par
     const std::string flag = argument.substr(0, argument.find('='));
     if (isPlannedFlag(flag)) return fmt::format("{} is not built yet", flag);
   }
-  std::string sentence = error.what();
+  std::string sentence = engine::model::safeText(error.what(), kMaxSentence);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
     return sentence.substr(0, sentence.find(':')) + " needs a value";
   }
-  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
   return sentence;
 }
 
@@ -80,7 +84,7 @@ int parseAndRun(const std::vector<std::string>& arguments, CliIo& io) {
     app.parse(forParser(arguments));
   } catch (const CLI::Success& asked) {  // --help, --version
     app.exit(asked, io.out, io.err);
-    return kSuccess;
+    return writeText(io, "");
   } catch (const CLI::ParseError& error) {
     return failUsage(io, parseError(arguments, error));
   }

@@ -62,8 +62,7 @@ int fail(CliIo& io, const engine::Error& error) {
 
 int failOrInterrupted(CliIo& io, const engine::Error& error, bool isJson) {
   if (!io.cancel.isCancelled()) return fail(io, error);
-  if (isJson && writeJson(io, {{"cancelled", true}}) != kSuccess) return kFailure;
-  return kInterrupted;
+  return writeOutcome(io, isJson ? std::optional<Json>(Json::object()) : std::nullopt, {}, true);
 }
 
 int failUsage(CliIo& io, std::string_view sentence) {
@@ -79,6 +78,19 @@ int writeJson(CliIo& io, const Json& document) {
 int writeText(CliIo& io, std::string_view text) {
   io.out << text << std::flush;
   return io.out ? kSuccess : fail(io, "cannot write to standard output");
+}
+
+int writeOutcome(CliIo& io, const std::optional<Json>& document, std::string_view text, bool isCancelled) {
+  int code = kSuccess;
+  if (document) {
+    Json whole = *document;
+    if (isCancelled) whole["cancelled"] = true;
+    code = writeJson(io, whole);
+  } else {
+    code = writeText(io, text);
+  }
+  if (code != kSuccess) return code;
+  return isCancelled ? kInterrupted : kSuccess;
 }
 
 Result<std::string> readTextArgument(CliIo& io, const std::string& argument) {

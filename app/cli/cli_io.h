@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,13 +38,17 @@ void warn(CliIo& io, std::string_view sentence);
 // As warn; the exit code to return.
 int fail(CliIo& io, std::string_view sentence);
 int fail(CliIo& io, const engine::Error& error);
-// For commands that give nothing before they end: after Ctrl-C a document that says `cancelled`.
+// For commands that have nothing before they end: after Ctrl-C a document that says `cancelled`.
 int failOrInterrupted(CliIo& io, const engine::Error& error, bool isJson);
 int failUsage(CliIo& io, std::string_view sentence);
 
 // Writes the document on one line, or `text` as it is. kFailure when standard output takes no more.
 int writeJson(CliIo& io, const Json& document);
 int writeText(CliIo& io, std::string_view text);
+
+// The end of a command that Ctrl-C may cut short: writes the document, with `cancelled` when it was,
+// or `text` when `document` is not wanted.
+int writeOutcome(CliIo& io, const std::optional<Json>& document, std::string_view text, bool isCancelled);
 
 // `argument` itself, or for "-" all of standard input byte for byte.
 engine::Result<std::string> readTextArgument(CliIo& io, const std::string& argument);

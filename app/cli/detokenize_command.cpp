@@ -9,6 +9,7 @@
 #include "app/cli/flag_set.h"
 #include "app/cli/model_choice.h"
 #include "app/cli/number_text.h"
+#include "engine/model/safe_text.h"
 #include "engine/text/utf8.h"
 
 namespace app::cli {
@@ -35,7 +36,7 @@ Result<std::vector<TokenId>> parseIds(std::string_view text) {
     const std::string_view word = text.substr(at, end - at);
     TokenId id = 0;
     if (!parseNumber(word, id)) {
-      return Error{ErrorCode::InvalidArgument, fmt::format("\"{}\" is no token id", word)};
+      return Error{ErrorCode::InvalidArgument, fmt::format("\"{}\" is no token id", engine::model::safeText(word))};
     }
     ids.push_back(id);
     at = text.find_first_not_of(kSeparators, end);

@@ -92,25 +92,51 @@ std::optional<std::string> usageError(const DivergenceOptions& options) {
   return std::nullopt;
 }
 
+// Cancelled before there was anything to compare.
+service::DivergenceResult nothingCompared() {
+  service::DivergenceResult result;
+  result.isCancelled = true;
+  return result;
+}
+
+Json documentOf(const service::DivergenceResult& result) {
+  const auto figure = [&result](double value) { return result.positions > 0 ? Json(value) : Json(); };
+  return {{"mean_kld", figure(result.meanKld)}, {"p99_kld", figure(result.p99Kld)},
+          {"max_kld", figure(result.maxKld)},   {"top1", figure(result.top1)},
+          {"rms_dp", figure(result.rmsDp)},     {"ppl_ratio", figure(result.pplRatio)}};
+}
+
+std::string textOf(const service::DivergenceResult& result) {
+  if (result.positions == 0) return {};
+  return fmt::format("KL divergence mean {:.6f}, P99 {:.6f}, max {:.6f} nats; same best token {:.2f} %; "
+                     "rms Δp {:.3f} %; perplexity × {:.5f} ({} positions)\n",
+                     result.meanKld, result.p99Kld, result.maxKld, result.top1 * 100, result.rmsDp * 100,
+                     result.pplRatio, result.positions);
+}
+
+int runWriteBase(CliIo& io, const DivergenceOptions& options) {
+  const auto chunks = writeBase(io, options);
+  const bool isCancelled = !chunks && io.cancel.isCancelled();
+  if (!chunks && !isCancelled) return fail(io, chunks.error());
+  if (options.isJson) {
+    const Json document = {{"base", isCancelled ? Json() : Json(options.writeBase)},
+                           {"chunks", chunks ? Json(*chunks) : Json()}};
+    return writeOutcome(io, document, {}, isCancelled);
+  }
+  const std::string text =
+      chunks ? fmt::format("wrote {} chunks to {}\n", *chunks, options.writeBase) : std::string();
+  return writeOutcome(io, std::nullopt, text, isCancelled);
+}
+
 int runDivergence(CliIo& io, const DivergenceOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
-  if (!options.writeBase.empty()) {
-    const auto chunks = writeBase(io, options);
-    if (!chunks) return failOrInterrupted(io, chunks.error(), options.isJson);
-    if (options.isJson) return writeJson(io, {{"base", options.writeBase}, {"chunks", *chunks}});
-    return writeText(io, fmt::format("wrote {} chunks to {}\n", *chunks, options.writeBase));
-  }
-  const auto result = compare(io, options);
-  if (!result) return failOrInterrupted(io, result.error(), options.isJson);
-  if (options.isJson) {
-    return writeJson(io, {{"mean_kld", result->meanKld}, {"p99_kld", result->p99Kld}, {"max_kld", result->maxKld},
-                          {"top1", result->top1}, {"rms_dp", result->rmsDp}, {"ppl_ratio", result->pplRatio}});
-  }
-  return writeText(io, fmt::format("KL divergence mean {:.6f}, P99 {:.6f}, max {:.6f} nats; same best token {:.2f} %; "
-                                   "rms Δp {:.3f} %; perplexity × {:.5f} ({} positions)\n",
-                                   result->meanKld, result->p99Kld, result->maxKld, result->top1 * 100,
-                                   result->rmsDp * 100, result->pplRatio, result->positions));
+  if (!options.writeBase.empty()) return runWriteBase(io, options);
+  const auto compared = compare(io, options);
+  if (!compared && !io.cancel.isCancelled()) return fail(io, compared.error());
+  const auto result = compared ? *compared : nothingCompared();
+  if (options.isJson) return writeOutcome(io, documentOf(result), {}, result.isCancelled);
+  return writeOutcome(io, std::nullopt, textOf(result), result.isCancelled);
 }
 
 }  // namespace

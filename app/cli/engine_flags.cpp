@@ -121,11 +121,13 @@ void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
   flags.whole("--seed", params.seed, "a whole number from 0 to 18446744073709551615");
   flags.whole("--max-tokens", params.maxTokens, "a whole number of at least 1");
   flags.whole("--n", params.n, "a whole number of at least 1");
-  flags.whole("--best-of", params.bestOf, "a whole number of at least --n");
+  flags.custom("--best-of", "a whole number of at least --n", [&params](const std::string& value) {
+    return parseNumber(value, params.bestOf) && params.bestOf > 0;  // 0 within means: not given
+  });
   flags.whole("--beam-width", params.beamWidth, "a whole number of at least 0 (0: no beam search)");
   flags.number("--length-penalty", params.lengthPenalty, "finite numbers");
   flags.onOff("--early-stopping", params.earlyStopping, "end beam search at the first n answers");
-  flags.whole("--priority", sampling.priority, "a whole number, lower goes first");
+  flags.whole("--priority", sampling.priority, "a whole number from -2147483648 to 2147483647, lower goes first");
 }
 
 std::optional<std::string> engineFlagsError(const EngineConfig& config) {

@@ -113,6 +113,7 @@ Json documentOf(const Answer& answer, const GenerateOptions& options, const Engi
                    {"logprobs", logprobsJson(answer)}};
   if (options.sampling.params.topLogprobs > 0) document["top_logprobs"] = topLogprobsJson(answer);
   document["finish_reason"] = finishReasonName(answer.reason());
+  if (answer.reason() == FinishReason::Cancelled) document["cancelled"] = true;
   document["usage"] = usageJson(answer.finished ? answer.finished->usage : Usage{});
   document["timings"] = timingsJson(answer, last ? last->model.get() : nullptr);
   document["speculation"] = speculationJson(last);
@@ -148,7 +149,10 @@ int runGenerate(CliIo& io, const GenerateOptions& options) {
     return failUsage(io, *wrong);
   }
   if (!options.isJson) {
-    engine.onText([&io](RequestId, std::string_view text) { io.out << text << std::flush; });
+    engine.onText([&io, &engine](RequestId, std::string_view text) {
+      io.out << text << std::flush;
+      if (!io.out) engine.cancelAll();  // nobody reads the rest
+    });
   }
   const RequestId id = engine.submit(std::move(*spec));
   engine.waitForAll();

@@ -42,17 +42,35 @@ Result<service::PerplexityResult> measure(CliIo& io, const PerplexityOptions& op
   return service::measurePerplexity(*model.executor, ids, rule, &io.cancel.flag());
 }
 
+// Cancelled before there was a model to measure.
+service::PerplexityResult nothingMeasured() {
+  service::PerplexityResult result;
+  result.isCancelled = true;
+  return result;
+}
+
+Json documentOf(const service::PerplexityResult& result) {
+  const bool hasFigures = result.positions > 0;
+  return {{"ppl", hasFigures ? Json(result.perplexity) : Json()},
+          {"stderr", hasFigures ? Json(result.standardError) : Json()},
+          {"chunks", result.chunks}};
+}
+
+std::string textOf(const service::PerplexityResult& result, std::int64_t context) {
+  if (result.positions == 0) return {};
+  return fmt::format("perplexity {:.4f} ± {:.4f} over {} chunks of {} tokens\n", result.perplexity,
+                     result.standardError, result.chunks, context);
+}
+
 int runPerplexity(CliIo& io, const PerplexityOptions& options) {
   if (const auto wrong = engineFlagsError(options.config)) return failUsage(io, *wrong);
   if (const auto wrong = contextError(options.context)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
-  const auto result = measure(io, options);
-  if (!result) return failOrInterrupted(io, result.error(), options.isJson);
-  if (options.isJson) {
-    return writeJson(io, {{"ppl", result->perplexity}, {"stderr", result->standardError}, {"chunks", result->chunks}});
-  }
-  return writeText(io, fmt::format("perplexity {:.4f} ± {:.4f} over {} chunks of {} tokens\n", result->perplexity,
-                                   result->standardError, result->chunks, options.context));
+  const auto measured = measure(io, options);
+  if (!measured && !io.cancel.isCancelled()) return fail(io, measured.error());
+  const auto result = measured ? *measured : nothingMeasured();
+  if (options.isJson) return writeOutcome(io, documentOf(result), {}, result.isCancelled);
+  return writeOutcome(io, std::nullopt, textOf(result, options.context), result.isCancelled);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/api/request.h"
+#include "engine/base/result.h"
 #include "engine/sim/workload.h"
 #include "engine/text/tokenizer.h"
 
@@ -16,9 +17,12 @@ engine::sim::PromptAlphabet plainTokens(const engine::text::Vocabulary& vocabula
 // long as a recorded answer.
 bool needsTokenizer(const engine::sim::Workload& workload);
 
-// Draws synthetic prompts from `seed` and sets output lengths from recorded answers.
-void resolvePrompts(engine::sim::Workload& workload,
-                    const engine::text::Tokenizer& tokenizer,
-                    std::uint64_t seed);
+// Draws synthetic prompts from `seed` and sets output lengths from recorded answers. A prompt that
+// leaves a context of `maxContext` no room to answer is not drawn: it stays synthetic, to be refused
+// by its length. InvalidArgument when all drawn prompts together are longer than 2^28 tokens.
+engine::Result<void> resolvePrompts(engine::sim::Workload& workload,
+                                    const engine::text::Tokenizer& tokenizer,
+                                    std::uint64_t seed,
+                                    std::int64_t maxContext);
 
 }  // namespace app::cli

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,12 +15,15 @@
 #include "app/cli/prompt_synthesis.h"
 #include "app/cli/run_report.h"
 #include "app/cli/workload_flags.h"
+#include "engine/service/prompt_encoder.h"
 
 namespace app::cli {
 
 namespace {
 
 using namespace engine;
+
+constexpr double kFarNs = 4e18;  // 126 years: nobody waits for what comes later
 
 struct RunOptions {
   ModelChoice model;
@@ -42,6 +46,17 @@ RequestSpec specOf(const sim::WorkloadRequest& request, int defaultPriority) {
   if (const auto* chat = std::get_if<ChatPrompt>(&request.prompt)) spec.prompt = *chat;
   if (const auto* ids = std::get_if<TokenPrompt>(&request.prompt)) spec.prompt = *ids;
   return spec;
+}
+
+// For a prompt that was not drawn, since no answer to it could be: as the engine says it.
+Answer refusedAsTooLong(std::int64_t promptTokens, std::int64_t maxContext) {
+  RequestFinished ended;
+  ended.reason = FinishReason::Refused;
+  ended.errorCode = ErrorCode::InvalidArgument;
+  ended.explanation = service::promptTooLongSentence(promptTokens, maxContext);
+  Answer answer;
+  answer.finished = std::move(ended);
+  return answer;
 }
 
 // Requests were sent by time of arrival; they are told of as the file has them.
@@ -86,7 +101,7 @@ class WorkloadRunner {
 
   void sendOnTime(std::int64_t startNs) {
     for (const sim::WorkloadRequest& request : m_workload.requests) {
-      const std::int64_t dueNs = startNs + static_cast<std::int64_t>(request.atMs * 1e6);
+      const std::int64_t dueNs = startNs + static_cast<std::int64_t>(std::min(request.atMs * 1e6, kFarNs));
       const auto isDue = [&] { return m_engine.nowNs() >= dueNs; };
       while (!isDue() && !m_engine.isCancelled()) {
         m_engine.waitUntil(isDue);
@@ -98,24 +113,35 @@ class WorkloadRunner {
   }
 
   void send(const sim::WorkloadRequest& request) {
-    m_ids.push_back(m_engine.submit(specOf(request, m_options.sampling.priority)));
+    if (std::holds_alternative<sim::SyntheticPrompt>(request.prompt)) {
+      m_ids.push_back(std::nullopt);
+    } else {
+      m_ids.push_back(m_engine.submit(specOf(request, m_options.sampling.priority)));
+    }
   }
 
   RunOutcome gather() const {
     RunOutcome outcome;
     for (std::size_t i = 0; i < m_workload.requests.size(); ++i) {
       RunOutcome::Request request{&m_workload.requests[i], std::nullopt};
-      if (i < m_ids.size()) request.answer = m_engine.answer(m_ids[i]);
+      if (i < m_ids.size()) request.answer = answerOf(m_workload.requests[i], m_ids[i]);
       outcome.requests.push_back(std::move(request));
     }
     sortByPlace(outcome);
     return outcome;
   }
 
+  Answer answerOf(const sim::WorkloadRequest& request, std::optional<RequestId> id) const {
+    if (id) return m_engine.answer(*id);
+    return refusedAsTooLong(std::get<sim::SyntheticPrompt>(request.prompt).tokens,
+                            m_engine.model().maxContext);
+  }
+
   EngineSession& m_engine;
   const sim::Workload& m_workload;
   const RunOptions& m_options;
-  std::vector<RequestId> m_ids;  // of the requests sent so far
+  // Of the requests whose turn has come; none for one that the engine was spared.
+  std::vector<std::optional<RequestId>> m_ids;
 };
 
 RunOutcome nothingServed(const sim::Workload& workload) {
@@ -127,11 +153,10 @@ RunOutcome nothingServed(const sim::Workload& workload) {
   return outcome;
 }
 
-int writeOutcome(CliIo& io, const RunOptions& options, const RunOutcome& outcome) {
-  const int code =
-      options.isJson ? writeJson(io, runJson(outcome)) : writeText(io, runText(outcome));
-  if (code != kSuccess) return code;
-  return io.cancel.isCancelled() ? kInterrupted : kSuccess;
+int tellOutcome(CliIo& io, const RunOptions& options, const RunOutcome& outcome) {
+  const bool isCancelled = io.cancel.isCancelled();
+  if (options.isJson) return writeOutcome(io, runJson(outcome), {}, isCancelled);
+  return writeOutcome(io, std::nullopt, runText(outcome), isCancelled);
 }
 
 std::optional<std::string> usageError(const RunOptions& options) {
@@ -141,18 +166,19 @@ std::optional<std::string> usageError(const RunOptions& options) {
 }
 
 Result<sim::Workload> prepareWorkload(CliIo& io, const RunOptions& options) {
-  const SamplingParams& defaults = options.sampling.params;
   TRY_VOID(checkModelExists(options.model));
-  sim::Workload workload = TRY(openWorkload(io, options.workload, defaults));
-  if (needsTokenizer(workload)) {
-    resolvePrompts(workload, *TRY(openTokenizer(options.model)), defaults.seed);
-  }
-  return workload;
+  return openWorkload(io, options.workload, options.sampling.params);
+}
+
+Result<void> drawPrompts(sim::Workload& workload, const RunOptions& options, const ModelInfo& model) {
+  if (!needsTokenizer(workload)) return {};
+  const auto tokenizer = TRY(openTokenizer(options.model));
+  return resolvePrompts(workload, *tokenizer, options.sampling.params.seed, model.maxContext);
 }
 
 int runRun(CliIo& io, const RunOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
-  const auto workload = prepareWorkload(io, options);
+  auto workload = prepareWorkload(io, options);
   if (!workload) return fail(io, workload.error());
   const ScopedInterrupt interrupt(io.cancel);
   EngineConfig config = options.config;
@@ -160,15 +186,18 @@ int runRun(CliIo& io, const RunOptions& options) {
   const auto session = EngineSession::open(config, io.cancel, options.tracePath);
   if (!session) {
     if (session.error().code != ErrorCode::Cancelled) return fail(io, session.error());
-    return writeOutcome(io, options, nothingServed(*workload));
+    return tellOutcome(io, options, nothingServed(*workload));
   }
   EngineSession& engine = **session;
   if (const auto wrong = samplingFlagsError(options.sampling.params, engine.model().vocabSize)) {
     return failUsage(io, *wrong);
   }
+  if (const auto drawn = drawPrompts(*workload, options, engine.model()); !drawn) {
+    return fail(io, drawn.error());
+  }
   const RunOutcome outcome = WorkloadRunner(engine, *workload, options).run();
   for (const std::string& notice : engine.notices()) warn(io, notice);
-  return writeOutcome(io, options, outcome);
+  return tellOutcome(io, options, outcome);
 }
 
 }  // namespace

@@ -53,7 +53,10 @@ sim::RequestTrack trackOf(const RunOutcome& outcome, const RunOutcome::Request& 
   track.isSuccess = reason == FinishReason::Stop || reason == FinishReason::Length;
   track.inputTokens = static_cast<std::int64_t>(answer.promptIds.size());
   track.outputTokens = static_cast<std::int64_t>(answer.tokens.size());
-  if (answer.finished) track.startMs = sinceStartMs(outcome, answer.finished->times.arrivalNs);
+  // a request that the engine was spared has no times
+  if (answer.finished && answer.finished->times.arrivalNs >= 0) {
+    track.startMs = sinceStartMs(outcome, answer.finished->times.arrivalNs);
+  }
   for (const std::int64_t ns : answer.chunkNs) track.tokenMs.push_back(sinceStartMs(outcome, ns));
   return track;
 }

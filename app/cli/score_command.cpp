@@ -30,15 +30,15 @@ struct ScoreOptions {
 struct Score {
   std::vector<TokenId> ids;
   double sumNll = 0;
+  std::int64_t numScored = 0;  // ids with a log-probability
   Json lastTop = Json::array();
 };
 
-// One pass; holds one row's figures at a time.
-Result<Score> scoreText(CliIo& io, const ScoreOptions& options) {
+// One pass; holds one row's figures at a time. `score` has what was reached when it fails.
+Result<void> scoreText(CliIo& io, const ScoreOptions& options, Score& score) {
   const std::string text = TRY(readFileArgument(io, options.file));
   TRY_VOID(checkModelExists(options.model));
   const auto tokenizer = TRY(openTokenizer(options.model));
-  Score score;
   score.ids = TRY(tokenizer->encodeRaw(text, text::SpecialTokens::AddAndMatch));
   if (score.ids.empty()) {
     return Error{ErrorCode::InvalidArgument, "nothing to score: the text has 0 tokens"};
@@ -58,6 +58,7 @@ Result<Score> scoreText(CliIo& io, const ScoreOptions& options) {
     if (position + 1 < numTokens) {
       const TokenId next = score.ids[static_cast<std::size_t>(position) + 1];
       score.sumNll += summary.logSumExp - double{logits[static_cast<std::size_t>(next)]};
+      ++score.numScored;
       return {};
     }
     for (const sample::Candidate& best : sample::bestOfRow(logits, kTop)) {
@@ -65,22 +66,24 @@ Result<Score> scoreText(CliIo& io, const ScoreOptions& options) {
     }
     return {};
   };
-  TRY_VOID(exec::scoreSequence(*model.executor, score.ids, 0, &io.cancel.flag(), onRow));
-  return score;
+  return exec::scoreSequence(*model.executor, score.ids, 0, &io.cancel.flag(), onRow);
 }
 
 int runScore(CliIo& io, const ScoreOptions& options) {
   if (const auto wrong = engineFlagsError(options.config)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
-  const auto score = scoreText(io, options);
-  if (!score) return failOrInterrupted(io, score.error(), options.isJson);
-  const std::size_t n = score->ids.size();
+  Score score;
+  const auto scored = scoreText(io, options, score);
+  const bool isCancelled = !scored && io.cancel.isCancelled();
+  if (!scored && !isCancelled) return fail(io, scored.error());
   Json meanNll;  // null below two tokens
-  if (n >= 2) meanNll = score->sumNll / static_cast<double>(n - 1);
+  if (score.numScored > 0) meanNll = score.sumNll / static_cast<double>(score.numScored);
   if (options.isJson) {
-    return writeJson(io, {{"ids", score->ids}, {"mean_nll", meanNll}, {"last_top", score->lastTop}});
+    const Json document = {{"ids", score.ids}, {"mean_nll", meanNll}, {"last_top", score.lastTop}};
+    return writeOutcome(io, document, {}, isCancelled);
   }
-  return writeText(io, fmt::format("{} tokens, mean NLL {}\n", n, meanNll.dump()));
+  const std::string text = fmt::format("{} tokens, mean NLL {}\n", score.ids.size(), meanNll.dump());
+  return writeOutcome(io, std::nullopt, isCancelled ? std::string() : text, isCancelled);
 }
 
 }  // namespace

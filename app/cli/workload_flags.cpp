@@ -1,6 +1,5 @@
 #include "app/cli/workload_flags.h"
 
-#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -17,6 +16,8 @@ using namespace engine::sim;
 
 constexpr std::int64_t kMaxRequests = 1'000'000;
 constexpr std::int64_t kMaxSharedPrefix = 1 << 24;
+constexpr double kLeastRate = 1e-6, kMostRate = 1e6;
+constexpr double kLeastBurstiness = 0.01, kMostBurstiness = 1000;
 
 // Takes what `parse` makes of the value; its Result says what is wrong.
 template <typename T, typename Parse>
@@ -47,9 +48,9 @@ void addWorkloadFlags(FlagSet& flags, WorkloadFlags& workload) {
   flags.custom("--requests", "a whole number of at least 1", numberInto(drawn.requests, isGiven));
   flags.custom("--arrival", "closed, poisson, gamma or ramp",
                into(drawn.arrivals.kind, isGiven, parseArrival));
-  flags.custom("--rate", "requests a second, above 0",
+  flags.custom("--rate", "requests a second, 0.000001 to 1000000",
                numberInto(drawn.arrivals.ratePerSecond, isGiven));
-  flags.custom("--burstiness", "a number above 0 (1: as poisson)",
+  flags.custom("--burstiness", "0.01 to 1000 (1: as poisson)",
                numberInto(drawn.arrivals.burstiness, isGiven));
   flags.custom("--prompt-lengths", "fixed:N, uniform:A:B or lognormal:MU:SIGMA, in tokens",
                into(drawn.promptLengths, isGiven, parseLengths));
@@ -64,15 +65,20 @@ std::optional<std::string> workloadFlagsError(const WorkloadFlags& workload) {
     return "--workload names a file; flags that draw a workload go without it";
   }
   const DrawnWorkloadSpec& drawn = workload.drawn;
-  const auto isAboveZero = [](double value) { return value > 0.0 && std::isfinite(value); };
+  // false for NaN
+  const auto isWithin = [](double value, double low, double high) {
+    return value >= low && value <= high;
+  };
   if (drawn.requests < 1 || drawn.requests > kMaxRequests) {
     return fmt::format("--requests is {}; it takes 1 to {}", drawn.requests, kMaxRequests);
   }
-  if (!isAboveZero(drawn.arrivals.ratePerSecond)) {
-    return fmt::format("--rate is {}; it takes numbers above 0", drawn.arrivals.ratePerSecond);
+  if (!isWithin(drawn.arrivals.ratePerSecond, kLeastRate, kMostRate)) {
+    return fmt::format("--rate is {}; it takes {} to {}", drawn.arrivals.ratePerSecond, kLeastRate,
+                       kMostRate);
   }
-  if (!isAboveZero(drawn.arrivals.burstiness)) {
-    return fmt::format("--burstiness is {}; it takes numbers above 0", drawn.arrivals.burstiness);
+  if (!isWithin(drawn.arrivals.burstiness, kLeastBurstiness, kMostBurstiness)) {
+    return fmt::format("--burstiness is {}; it takes {} to {}", drawn.arrivals.burstiness,
+                       kLeastBurstiness, kMostBurstiness);
   }
   if (drawn.sharedPrefix < 0 || drawn.sharedPrefix > kMaxSharedPrefix) {
     return fmt::format("--shared-prefix is {}; it takes 0 to {}", drawn.sharedPrefix,

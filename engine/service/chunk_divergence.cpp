@@ -52,6 +52,33 @@ Result<void> compareChunk(exec::SequencePass& base,
   return {};
 }
 
+Result<void> compareChunks(exec::Executor& base,
+                           exec::Executor& measured,
+                           std::span<const TokenId> tokens,
+                           const ChunkRule& rule,
+                           const std::atomic<bool>* cancel,
+                           DivergenceMeter& meter) {
+  const auto context = static_cast<std::size_t>(rule.context);
+  for (std::size_t from = 0; from + context <= tokens.size(); from += context) {
+    const auto truth = tokens.subspan(from, context);
+    std::vector<TokenId> chunk(truth.begin(), truth.end());
+    if (rule.bos) chunk.front() = *rule.bos;
+    auto basePass = TRY(exec::SequencePass::begin(base, chunk));
+    auto measuredPass = TRY(exec::SequencePass::begin(measured, chunk));
+    TRY_VOID(compareChunk(basePass, measuredPass, static_cast<std::size_t>(base.vocabSize()), truth,
+                          cancel, meter));
+  }
+  return {};
+}
+
+// Being cancelled is no failure of what was measured before.
+Result<DivergenceResult> resultSoFar(const Result<void>& end, const DivergenceMeter& meter) {
+  if (!end && end.error().code != ErrorCode::Cancelled) return end.error();
+  DivergenceResult result = meter.result();
+  result.isCancelled = !end;
+  return result;
+}
+
 }  // namespace
 
 Result<DivergenceResult> compareExecutors(exec::Executor& base,
@@ -66,17 +93,7 @@ Result<DivergenceResult> compareExecutors(exec::Executor& base,
   }
   TRY_VOID(checkChunks(tokens, rule));
   DivergenceMeter meter;
-  const auto context = static_cast<std::size_t>(rule.context);
-  for (std::size_t from = 0; from + context <= tokens.size(); from += context) {
-    const auto truth = tokens.subspan(from, context);
-    std::vector<TokenId> chunk(truth.begin(), truth.end());
-    if (rule.bos) chunk.front() = *rule.bos;
-    auto basePass = TRY(exec::SequencePass::begin(base, chunk));
-    auto measuredPass = TRY(exec::SequencePass::begin(measured, chunk));
-    TRY_VOID(compareChunk(basePass, measuredPass, static_cast<std::size_t>(base.vocabSize()), truth,
-                          cancel, meter));
-  }
-  return meter.result();
+  return resultSoFar(compareChunks(base, measured, tokens, rule, cancel, meter), meter);
 }
 
 Result<DivergenceResult> compareToFile(BaseFileReader& base,
@@ -101,8 +118,7 @@ Result<DivergenceResult> compareToFile(BaseFileReader& base,
     return meter.add(logprobs, logits, next);
   };
   const auto scored = scoreChunks(measured, tokens.first(used), rule, cancel, compare);
-  if (!scored) return scored.error();
-  return meter.result();
+  return resultSoFar(scored ? Result<void>() : scored.error(), meter);
 }
 
 }  // namespace engine::service

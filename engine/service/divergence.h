@@ -16,6 +16,7 @@ struct DivergenceResult {
   double rmsDp = 0;     // root mean square of the true token's change of probability
   double pplRatio = 0;  // measured over base
   std::int64_t positions = 0;
+  bool isCancelled = false;  // what was measured until then
 };
 
 // Collects positions and sums them up, by the definitions of llama.cpp's perplexity tool.

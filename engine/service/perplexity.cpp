@@ -58,8 +58,11 @@ Result<PerplexityResult> measurePerplexity(exec::Executor& executor,
     ++positions;
     return {};
   };
+  const auto chunks = scoreChunks(executor, tokens, rule, cancel, onPosition);
+  if (!chunks && chunks.error().code != ErrorCode::Cancelled) return chunks.error();
   PerplexityResult result;
-  result.chunks = TRY(scoreChunks(executor, tokens, rule, cancel, onPosition));
+  result.isCancelled = !chunks;
+  result.chunks = chunks ? *chunks : positions / (rule.context / 2 - 1);  // whole ones
   result.positions = positions;
   const auto n = static_cast<double>(positions);
   const double mean = sum / n;

@@ -23,6 +23,7 @@ struct PerplexityResult {
   double perplexity = 0.0;
   double standardError = 0.0;
   std::int64_t chunks = 0, positions = 0;
+  bool isCancelled = false;  // what was measured until then; perplexity is NaN when that is nothing
 };
 
 // InvalidArgument with both numbers when there are fewer than two chunks of tokens.

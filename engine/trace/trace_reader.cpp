@@ -137,6 +137,10 @@ class TraceParser {
 
 Result<std::string> readAll(const std::string& path) {
   std::error_code error;
+  if (path.empty()) return Error{ErrorCode::InvalidArgument, "the trace file's path is empty"};
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} is not a regular file", path)};
+  }
   if (!std::filesystem::is_regular_file(path, error)) {
     return Error{ErrorCode::NotFound, fmt::format("there is no file {}", path)};
   }

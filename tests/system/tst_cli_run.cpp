@@ -1,43 +1,29 @@
 // run: what it tells of a workload, when it sends what, how it refuses and ends.
 #include <QtTest/QtTest>
 
+#include <QElapsedTimer>
+
 #include <set>
 #include <stdexcept>
 
-#include "kernels/core/dtype.h"
 #include "tests/support/cli_runner.h"
+#include "tests/support/cli_workload.h"
 #include "tests/support/mixed_workload.h"
-#include "tests/support/tiny_model.h"
 
 using nlohmann::json;
 using test_support::answersOf;
 using test_support::CliOutcome;
 using test_support::mixedWorkload;
 using test_support::runCli;
-using Strings = std::vector<std::string>;
-
-namespace {
-
-Strings operator+(Strings left, const Strings& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
-Strings lineOf(const QString& words) {
-  Strings all;
-  for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
-    all.push_back(word.toStdString());
-  }
-  return all;
-}
-
-}  // namespace
+using test_support::CliWorkload;
+using test_support::lineOf;
+using test_support::Strings;
+using test_support::operator+;
 
 class TestCliRun : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();
   void theDocumentHasExactlyItsFields();
   void figuresFollowFromTheRequests();
   void manySeedsGiveManyTexts();
@@ -55,34 +41,24 @@ class TestCliRun : public QObject {
   void wrongUsageExitsTwo();
   void aRecordedRunReplays();
   void ctrlCGivesTheDocumentSoFar();
+  void ctrlCBeforeTheModelIsThereTellsOfEveryLine();
+  void aPromptBeyondTheContextIsRefusedWithoutBeingMade();
+  void drawnPromptsHaveALimitTogether();
 
  private:
-  std::string path(const char* name) const { return (m_folder.path() + "/" + name).toStdString(); }
-
   CliOutcome run(const Strings& arguments, const std::string& workload) const {
-    Strings all = {
-        "run",         "--json", "--model", m_model, "--workload", "-", "--as-fast-as-possible",
-        "--kv-blocks", "256"};
-    return runCli(all + arguments, workload);
+    return m_rig.run(arguments, workload);
   }
 
-  // The document; throws when there is none.
   json documentOf(const Strings& arguments, const std::string& workload) const {
-    const CliOutcome outcome = run(arguments, workload);
-    if (outcome.exitCode != 0) throw std::runtime_error(outcome.err);
-    return outcome.json();
+    return m_rig.documentOf(arguments, workload);
   }
 
-  QTemporaryDir m_folder;
-  std::string m_model;
-};
+  std::string path(const char* name) const { return m_rig.path(name); }
 
-void TestCliRun::initTestCase() {
-  test_support::TinyModelSpec spec;
-  spec.context = 256;
-  m_model = path("tiny.gguf");
-  test_support::writeTinyModel(test_support::withType(spec, kernels::DType::Q4_1), m_model);
-}
+  CliWorkload m_rig;
+  std::string m_model = m_rig.model();
+};
 
 void TestCliRun::theDocumentHasExactlyItsFields() {
   const json document = documentOf({}, mixedWorkload(50, 8));
@@ -228,6 +204,17 @@ void TestCliRun::aBadRowNamesItsNumber_data() {
   QTest::addRow("unknown field") << QString("{\"prompt\":\"he\",\"colour\":1}\n") << "colour";
   QTest::addRow("no tokens") << QString("{\"prompt\":\"he\",\"max_tokens\":0}\n") << "max_tokens";
   QTest::addRow("empty") << QString("\n") << "empty";
+  const QString named = "{\"id\":\"a\",\"prompt\":\"he\"}\n";
+  QTest::addRow("an id twice") << named + good + named << "row 3: \"id\" a is that of row 1";
+  QTest::addRow("seed") << QString("{\"prompt\":\"he\",\"seed\":-1}\n") << "18446744073709551615";
+  QTest::addRow("huge") << QString("{\"prompt\":\"he\",\"top_k\":9223372036854775808}\n")
+                        << "\"top_k\" is 9223372036854775808";
+  QTest::addRow("more hash ids than blocks")
+      << QString("{\"prompt_tokens\":512,\"hash_ids\":[1,2]}\n") << "1 blocks";
+  const QString deep = QString("[").repeated(200'000) + QString("]").repeated(200'000);
+  QTest::addRow("messages without end") << QString("{\"messages\":%1}\n").arg(deep) << "nests 200001 levels";
+  QTest::addRow("an id without end") << QString("{\"prompt\":\"he\",\"id\":%1}\n").arg(deep) << "nests";
+  QTest::addRow("a list without end") << deep + "\n" << "nests 200000 levels";
 }
 
 void TestCliRun::aBadRowNamesItsNumber() {
@@ -239,7 +226,7 @@ void TestCliRun::aBadRowNamesItsNumber() {
 }
 
 void TestCliRun::aWorkloadThatCannotBeReadIsNamed() {
-  const std::string missing = path("missing.jsonl"), folder = m_folder.path().toStdString();
+  const std::string missing = path("missing.jsonl"), folder = m_rig.folder();
   for (const std::string& file : {missing, folder}) {
     const CliOutcome outcome = runCli({"run", "--model", m_model, "--workload", file});
     QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
@@ -342,6 +329,12 @@ void TestCliRun::wrongUsageExitsTwo_data() {
   row("--requests many", "--requests");
   row("--rate 0", "--rate");
   row("--rate nan", "--rate");
+  row("--rate 1e-300", "--rate");
+  row("--rate 1e300", "--rate");
+  row("--burstiness 1e-300", "--burstiness");
+  row("--prompt-lengths fixed:1e30", "--prompt-lengths");
+  row("--shared-prefix 16777217", "--shared-prefix");
+  row("--requests 1000001", "1000000");
   row("--burstiness -1", "--burstiness");
   row("--arrival sometimes", "--arrival");
   row("--prompt-lengths fixed", "--prompt-lengths");
@@ -375,7 +368,7 @@ void TestCliRun::aRecordedRunReplays() {
     QCOMPARE(recorded["requests"][i]["ids"], document["requests"][i]["ids"]);
     QCOMPARE(recorded["requests"][i]["text"], document["requests"][i]["text"]);
   }
-  const CliOutcome nowhere = run({"--trace", m_folder.path().toStdString()}, workload);
+  const CliOutcome nowhere = run({"--trace", m_rig.folder()}, workload);
   QVERIFY2(nowhere.isCleanFailure(1), nowhere.err.c_str());
 }
 
@@ -392,10 +385,58 @@ void TestCliRun::ctrlCGivesTheDocumentSoFar() {
       std::chrono::milliseconds(1500));
   QCOMPARE(outcome.exitCode, 130);
   const json document = outcome.json();
+  QCOMPARE(document["cancelled"], json(true));
   QCOMPARE(document["requests"].size(), std::size_t{2});
   QCOMPARE(document["requests"][0]["finish_reason"], json("length"));
   QCOMPARE(document["requests"][1]["finish_reason"], json("cancelled"));
   QCOMPARE(document["metrics"]["completed"], json(1));
+}
+
+void TestCliRun::ctrlCBeforeTheModelIsThereTellsOfEveryLine() {
+  const std::string file = path("two.jsonl");
+  QFile out(QString::fromStdString(file));
+  QVERIFY(out.open(QIODevice::WriteOnly));
+  out.write("{\"prompt\":\"he\",\"at_ms\":600000}\n{\"prompt_tokens\":5,\"at_ms\":600000}\n");
+  out.close();
+  const CliOutcome outcome = test_support::runCliAndCancel(
+      {"run", "--json", "--model", m_model, "--workload", file}, std::chrono::milliseconds(0));
+  QCOMPARE(outcome.exitCode, 130);
+  QCOMPARE(outcome.json()["cancelled"], json(true));
+  QCOMPARE(outcome.json()["requests"].size(), std::size_t{2});
+}
+
+void TestCliRun::aPromptBeyondTheContextIsRefusedWithoutBeingMade() {
+  // as tokens they would take 8 GB and more
+  std::string workload;
+  for (int i = 0; i < 1000; ++i) workload += "{\"prompt_tokens\":2000000000}\n";
+  workload += "{\"prompt_tokens\":255,\"max_tokens\":9223372036854775807}\n{\"prompt_tokens\":256}\n";
+  QElapsedTimer clock;
+  clock.start();
+  const json document = documentOf({}, workload);
+  QVERIFY(clock.elapsed() < 20'000);
+  const json& requests = document["requests"];
+  QCOMPARE(requests[0]["finish_reason"], json("refused"));
+  const std::string engineSays = documentOf({}, json{{"prompt_ids", std::vector<int>(300, 65)}}.dump() + "\n")
+      ["requests"][0]["reason"];
+  QCOMPARE(requests[0]["reason"],
+           json(QString::fromStdString(engineSays).replace("300", "2000000000").toStdString()));
+  QCOMPARE(requests[1000]["ids"].size(), std::size_t{1});  // the context's last place
+  QCOMPARE(requests[1001]["finish_reason"], json("refused"));
+  QCOMPARE(document["metrics"]["completed"], json(1));
+  QCOMPARE(document["metrics"]["failed"], json(1001));
+}
+
+void TestCliRun::drawnPromptsHaveALimitTogether() {
+  test_support::TinyModelSpec spec;
+  spec.context = 1 << 20;
+  const std::string model = path("long.gguf");
+  test_support::writeTinyModel(spec, model);
+  const CliOutcome outcome =
+      runCli({"run", "--model", model, "--kv-blocks", "64", "--requests", "1000", "--prompt-lengths",
+              "fixed:1000000", "--output-lengths", "fixed:1"});
+  QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
+  QVERIFY2(outcome.err.find("1000000000 tokens") != std::string::npos, outcome.err.c_str());
+  QVERIFY2(outcome.err.find("268435456") != std::string::npos, outcome.err.c_str());
 }
 
 QTEST_GUILESS_MAIN(TestCliRun)

@@ -8,6 +8,7 @@
 
 #include "kernels/core/ops.h"
 #include "tests/support/cli_runner.h"
+#include "tests/support/cli_workload.h"
 #include "tests/support/mixed_workload.h"
 #include "tests/support/tiny_model.h"
 
@@ -17,24 +18,10 @@ using test_support::CliOutcome;
 using test_support::mixedWorkload;
 using test_support::preemptionsOf;
 using test_support::runCli;
-using Strings = std::vector<std::string>;
-
-namespace {
-
-Strings operator+(Strings left, const Strings& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
-Strings lineOf(const QString& words) {
-  Strings all;
-  for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
-    all.push_back(word.toStdString());
-  }
-  return all;
-}
-
-}  // namespace
+using test_support::CliWorkload;
+using test_support::lineOf;
+using test_support::Strings;
+using test_support::operator+;
 
 class TestCliSameAnswers : public QObject {
   Q_OBJECT
@@ -50,33 +37,16 @@ class TestCliSameAnswers : public QObject {
   void theRealModelAnswersAlikeUnderOtherKnobs();
 
  private:
-  std::string path(const char* name) const { return (m_folder.path() + "/" + name).toStdString(); }
-
-  CliOutcome run(const Strings& arguments, const std::string& workload) const {
-    Strings all = {
-        "run",         "--json", "--model", m_model, "--workload", "-", "--as-fast-as-possible",
-        "--kv-blocks", "256"};
-    return runCli(all + arguments, workload);
-  }
-
-  // The document; throws when there is none.
   json documentOf(const Strings& arguments, const std::string& workload) const {
-    const CliOutcome outcome = run(arguments, workload);
-    if (outcome.exitCode != 0) throw std::runtime_error(outcome.err);
-    return outcome.json();
+    return m_rig.documentOf(arguments, workload);
   }
 
-  QTemporaryDir m_folder;
-  std::string m_model, m_floats;
+  CliWorkload m_rig;
+  std::string m_model = m_rig.model(), m_floats = m_rig.path("floats.gguf");
 };
 
 void TestCliSameAnswers::initTestCase() {
-  test_support::TinyModelSpec spec;
-  spec.context = 256;
-  m_floats = path("floats.gguf");
-  test_support::writeTinyModel(spec, m_floats);
-  m_model = path("tiny.gguf");
-  test_support::writeTinyModel(test_support::withType(spec, kernels::DType::Q4_1), m_model);
+  test_support::writeTinyModel(CliWorkload::spec(), m_floats);
 }
 
 void TestCliSameAnswers::theAnswersDoNotDependOnTheKnobs_data() {
