@@ -38,12 +38,22 @@ bool spinUntil(Ready&& isReady) {
 }  // namespace
 
 ThreadPool::ThreadPool(int numThreads) {
-  for (int thread = 1; thread < numThreads; ++thread) {
-    m_workers.emplace_back([this, thread] { workerLoop(thread); });
+  m_workers.reserve(static_cast<std::size_t>(std::max(numThreads, 1) - 1));
+  try {
+    for (int thread = 1; thread < numThreads; ++thread) {
+      m_workers.emplace_back([this, thread] { workerLoop(thread); });
+    }
+  } catch (...) {  // the system gives no more; those that run would end the program
+    stopWorkers();
+    throw;
   }
 }
 
 ThreadPool::~ThreadPool() {
+  stopWorkers();
+}
+
+void ThreadPool::stopWorkers() {
   {
     std::lock_guard lock(m_mutex);
     m_isStopping = true;

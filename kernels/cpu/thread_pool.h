@@ -16,7 +16,8 @@ namespace kernels::cpu {
 // it has in hand: a job ends when its items are done, not when every worker has looked in.
 class ThreadPool {
  public:
-  // numThreads >= 1 counts the caller; numThreads - 1 workers are started.
+  // numThreads >= 1 counts the caller; numThreads - 1 workers are started. Throws std::system_error
+  // when the system gives fewer.
   explicit ThreadPool(int numThreads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -51,6 +52,7 @@ class ThreadPool {
  private:
   using Body = void (*)(const void* context, int item, int thread);
 
+  void stopWorkers();
   int pieceSize(int count, int grain) const;
   void runJob(int numItems, Body body, const void* context);
   bool workOnce(int thread);  // false when no item is left

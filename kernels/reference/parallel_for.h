@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,7 +33,12 @@ bool parallelFor(int numThreads,
   };
   const std::int64_t useful = std::min<std::int64_t>(numThreads, (count + grain - 1) / grain);
   std::vector<std::thread> helpers;
-  for (std::int64_t i = 1; i < useful; ++i) helpers.emplace_back(work);
+  helpers.reserve(static_cast<std::size_t>(std::max<std::int64_t>(useful, 1)));
+  try {
+    for (std::int64_t i = 1; i < useful; ++i) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // the system gives no more threads: those there are take the rest
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
   return isWhole;
