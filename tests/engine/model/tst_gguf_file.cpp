@@ -1,7 +1,6 @@
 #include <QtTest/QtTest>
 
 #include <QDir>
-#include <QElapsedTimer>
 #include <QTemporaryDir>
 
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include "engine/model/gguf_file.h"
 #include "engine/model/gguf_weight_source.h"
 #include "tests/engine/model/hostile_gguf.h"
+#include "tests/support/processor_timer.h"
 #include "tests/support/tiny_model.h"
 
 using engine::ErrorCode;
@@ -106,7 +106,7 @@ class TestGgufFile : public QObject {
   void checkFetchedCase() {
     QFETCH(QByteArray, bytes);
     QFETCH(QByteArray, says);
-    QElapsedTimer timer;
+    test_support::ProcessorTimer timer;
     timer.start();
     checkRefused(open({bytes.constData(), std::size_t(bytes.size())}), says.constData());
     QVERIFY(timer.elapsed() < 1000);
@@ -313,7 +313,7 @@ class TestGgufFile : public QObject {
     if (names.isEmpty()) QSKIP("needs the case files in $TESSERA_SHARED");
     const std::int64_t before = peakMemoryKib();
     for (const QString& name : names) {
-      QElapsedTimer timer;
+      test_support::ProcessorTimer timer;
       timer.start();
       const auto file = GgufFile::open(folder.filePath(name).toStdString());
       QVERIFY2(!file.isOk(), qPrintable(name));

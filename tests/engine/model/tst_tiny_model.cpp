@@ -1,6 +1,5 @@
 #include <QtTest/QtTest>
 
-#include <QElapsedTimer>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "engine/model/gguf_weight_source.h"
 #include "kernels/core/ops.h"
 #include "kernels/core/unpack.h"
+#include "tests/support/processor_timer.h"
 #include "tests/support/quantise.h"
 #include "tests/support/tiny_model.h"
 
@@ -193,7 +193,7 @@ class TestTinyModel : public QObject {
   }
 
   void isQuickToMake() {
-    QElapsedTimer timer;
+    test_support::ProcessorTimer timer;
     timer.start();
     const std::string bytes = test_support::tinyModel(TinyModelSpec{}).bytes();
     QVERIFY(!bytes.empty());

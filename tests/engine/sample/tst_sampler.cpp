@@ -1,7 +1,6 @@
 // The chain as a whole: neutral and extreme values (H09), orders, penalties, mask, logprobs, speed.
 // labels: pure
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <random>
 #include <set>
@@ -10,9 +9,11 @@
 #include <QtTest>
 
 #include "engine/sample/sampler.h"
+#include "tests/support/processor_timer.h"
 
 using namespace engine;
 using namespace engine::sample;
+using test_support::ProcessorTimer;
 
 namespace {
 
@@ -55,10 +56,9 @@ double medianMicroseconds(Sampler& sampler, DrawRequest request) {
   std::vector<double> times;
   for (int i = 0; i < 31; ++i) {
     request.position = i;
-    const auto t0 = std::chrono::steady_clock::now();
+    const ProcessorTimer timer;
     const auto token = sampler.sample(request);
-    times.push_back(
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count());
+    times.push_back(timer.elapsedUs());
     if (!token.isOk()) return -1.0;
   }
   std::nth_element(times.begin(), times.begin() + 15, times.end());
