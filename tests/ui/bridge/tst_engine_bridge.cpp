@@ -1,10 +1,17 @@
 // The bridge: what reaches a frame, when none is made, and how the pace follows the cost.
+// labels: threads
 #include "ui/bridge/engine_bridge.h"
 
+#include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
+#include <QTimer>
+#include <algorithm>
+#include <set>
+#include <string>
 
 #include "tests/support/fake_engine_handle.h"
+#include "tests/support/service_bench.h"
 #include "ui/bridge/selection.h"
 
 using ui::bridge::EngineBridge;
@@ -23,7 +30,44 @@ class EngineBridgeTest : public QObject {
   void answersReachTheirAskerAndOnlyWhileItLives();
   void costlyFramesSlowThePaceAndCheapOnesRestoreIt();
   void selectionTellsChangesOnly();
+  void modelsThatComeAndGoNeverHoldTheUiThread();
 };
+
+namespace {
+
+// What a front end hears of an engine with its own threads; the longest gap of a 20 ms timer beside it.
+class Listener {
+ public:
+  explicit Listener(EngineBridge& bridge) {
+    QObject::connect(&bridge, &EngineBridge::frameReady, &m_timer, [this](const Frame& frame) {
+      for (const auto& message : frame.messages) {
+        if (const auto* loaded = std::get_if<engine::ModelLoaded>(&message)) model = loaded->info->path;
+        if (const auto* end = std::get_if<engine::RequestFinished>(&message)) ended.insert(end->request);
+      }
+    });
+    QObject::connect(&m_timer, &QTimer::timeout, &m_timer, [this] {
+      longestGapMs = std::max(longestGapMs, m_sinceTick.restart());
+    });
+    m_sinceTick.start();
+    m_timer.start(20);
+  }
+
+  std::string model;
+  std::multiset<engine::RequestId> ended;
+  qint64 longestGapMs = 0;
+
+ private:
+  QTimer m_timer;
+  QElapsedTimer m_sinceTick;
+};
+
+engine::LoadModel loadOf(const std::string& path) {
+  engine::LoadModel load;
+  load.config.load.modelPath = path;
+  return load;
+}
+
+}  // namespace
 
 void EngineBridgeTest::aFrameHoldsAllThatCameSinceTheLast() {
   tests::FakeEngineHandle fake;
@@ -136,6 +180,32 @@ void EngineBridgeTest::selectionTellsChangesOnly() {
   QCOMPARE(selection.shownRequest(), engine::RequestId(3));
   selection.clearHover();
   QCOMPARE(changes.count(), 3);
+}
+
+// H10, its engine part as a window meets it: load, send, stop, load another. The sanitizers run it too.
+void EngineBridgeTest::modelsThatComeAndGoNeverHoldTheUiThread() {
+  for (int round = 0; round < 50; ++round) {
+    auto control = std::make_shared<test_support::FakeControl>();
+    control->loadDelayMs = 20;
+    const auto engine = test_support::ServiceBench::make(control);
+    EngineBridge bridge(*engine);
+    Listener listener(bridge);
+    bridge.start();
+    bridge.send(loadOf("first"));
+    engine::RequestSpec spec = test_support::textRequest("hello", test_support::greedy(3));
+    const engine::RequestId stopped = spec.id = bridge.newRequestId();
+    bridge.send(engine::Submit{spec});
+    QTest::qWait(round % 25);
+    bridge.send(engine::Cancel{stopped});
+    if (round % 3 == 0) bridge.send(engine::CancelLoad{});
+    bridge.send(loadOf("second"));
+    const engine::RequestId last = spec.id = bridge.newRequestId();
+    bridge.send(engine::Submit{spec});
+    QTRY_VERIFY_WITH_TIMEOUT(listener.model == "second" && listener.ended.size() == 2, 20'000);
+    QVERIFY(listener.ended == (std::multiset<engine::RequestId>{stopped, last}));
+    QCOMPARE(bridge.liveSnapshot()->model->path, std::string("second"));
+    QVERIFY2(listener.longestGapMs < 400, "the target is 100 ms on a quiet machine");
+  }
 }
 
 QTEST_MAIN(EngineBridgeTest)
