@@ -1,6 +1,6 @@
 // Speculation in the engine: the same ids, log-probabilities and row hashes as without it, cut at
 // the same point, under preemption and with batch mates (H13).
-// labels: contract
+// labels: contract threads
 #include <algorithm>
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 // Real files end to end: generated models through the whole engine. One workload under any knobs
 // gives the same ids and the same bits of every sampled row (DESIGN.md, principle 2; H11).
-// labels: golden timed
+// labels: golden threads timed
 #include <chrono>
 #include <cstdlib>
 #include <functional>

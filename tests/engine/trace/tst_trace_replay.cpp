@@ -1,3 +1,4 @@
+// labels: threads
 // Replays: a recorded run plays at any speed, pauses, steps and goes back, and tells what the live
 // run told.
 #include <QtTest>

@@ -1,4 +1,4 @@
-// labels: timed
+// labels: threads timed
 #include "kernels/cpu/cpu_ops.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// labels: kernel
+// labels: kernel threads
 #include "kernels/cpu/packed_matrix.h"
 
 #include <QtTest>

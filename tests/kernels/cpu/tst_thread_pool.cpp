@@ -1,4 +1,4 @@
-// labels: timed
+// labels: threads timed
 #include "kernels/cpu/thread_pool.h"
 
 #include <chrono>
