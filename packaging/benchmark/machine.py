@@ -1,0 +1,98 @@
+"""Running programs and looking at the machine while they run."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CLI = ROOT / "build/release/tessera-cli"
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def fail(text):
+    say(f"bench: {text}")
+    sys.exit(1)
+
+
+def busy_share(seconds=1.0):
+    """Share of all cores in use, from /proc/stat."""
+    def read():
+        fields = [int(x) for x in open("/proc/stat").readline().split()[1:]]
+        return sum(fields), fields[3] + fields[4]
+    total0, idle0 = read()
+    time.sleep(seconds)
+    total1, idle1 = read()
+    return 1.0 - (idle1 - idle0) / max(1, total1 - total0)
+
+
+def is_quiet(limit=0.10, patience=10):
+    """Waits up to `patience` seconds for others to use less than `limit` of the cores."""
+    return any(busy_share() < limit for _ in range(patience))
+
+
+@contextlib.contextmanager
+def busy_loop(is_wanted):
+    """One process that keeps a core busy meanwhile."""
+    if not is_wanted:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Finished:
+    """What a program printed and cost: seconds on the clock and of processor, resident MB at its last look and peak."""
+
+    def __init__(self, output, seconds, cpu_seconds, resident_mb, peak_mb):
+        self.output = output
+        self.seconds = seconds
+        self.cpu_seconds = cpu_seconds
+        self.resident_mb = resident_mb
+        self.peak_mb = peak_mb
+
+
+def resident_mb(pid):
+    """Resident memory now, or None once the process is gone."""
+    try:
+        for line in open(f"/proc/{pid}/status"):
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return None
+
+
+def run(command, limit_s=900):
+    """None when the program fails or takes too long: a setting of the peer that this machine cannot run."""
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.monotonic()
+        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.DEVNULL)
+        resident = 0.0
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            resident = resident_mb(process.pid) or resident
+            if time.monotonic() - started > limit_s:
+                process.kill()
+                os.wait4(process.pid, 0)
+                process.returncode = -9
+                return None
+            time.sleep(0.005)
+        seconds = time.monotonic() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        if process.returncode != 0:
+            return None
+        return Finished(output.read(), seconds, usage.ru_utime + usage.ru_stime, resident, usage.ru_maxrss / 1024)
