@@ -6,15 +6,19 @@
 
 namespace app::cli {
 
-Json sampledIdsJson(const Answer& answer);
+Json sampledIdsJson(const AnswerText& answer);
 // One raw log-softmax value an id; a value that is no finite number is null.
-Json logprobsJson(const Answer& answer);
+Json logprobsJson(const AnswerText& answer);
 // For each id the likeliest as [id, logprob], best first.
-Json topLogprobsJson(const Answer& answer);
+Json topLogprobsJson(const AnswerText& answer);
 // 16 hexadecimal digits an id: JSON readers lose digits of 64-bit numbers.
-Json rowHashesJson(const Answer& answer);
+Json rowHashesJson(const AnswerText& answer);
 // From arrival to the first token; null without one.
 Json ttftJson(const Answer& answer);
+// The answers of a request that asked for several (null when it did not), each with index, text, ids,
+// logprobs, top_logprobs where asked for, row_hashes where `wantsHashes`, finish_reason,
+// cumulative_logprob and score.
+Json choicesJson(const Answer& answer, bool wantsTop, bool wantsHashes);
 // What speculation did since the model was loaded; all zero without it. null = no model came.
 Json speculationJson(const engine::EngineSnapshot* last);
 

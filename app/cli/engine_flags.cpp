@@ -120,13 +120,16 @@ void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
   flags.toggle("--ignore-eos", params.ignoreEos, "go on past end tokens");
   flags.whole("--seed", params.seed, "a whole number from 0 to 18446744073709551615");
   flags.whole("--max-tokens", params.maxTokens, "a whole number of at least 1");
-  flags.whole("--n", params.n, "a whole number of at least 1");
+  flags.custom("--n", "a whole number of at least 1", [&sampling](const std::string& value) {
+    sampling.namesN = true;
+    return parseNumber(std::string_view(value), sampling.params.n);
+  });
   flags.custom("--best-of", "a whole number of at least --n", [&params](const std::string& value) {
     return parseNumber(value, params.bestOf) && params.bestOf > 0;  // 0 within means: not given
   });
   flags.whole("--beam-width", params.beamWidth, "a whole number of at least 0 (0: no beam search)");
   flags.number("--length-penalty", params.lengthPenalty, "finite numbers");
-  flags.onOff("--early-stopping", params.earlyStopping, "end beam search at the first n answers");
+  flags.onOff("--early-stopping", params.earlyStopping, "end beam search at beam-width answers");
   flags.whole("--priority", sampling.priority, "a whole number from -2147483648 to 2147483647, lower goes first");
 }
 
@@ -135,6 +138,7 @@ std::optional<std::string> engineFlagsError(const EngineConfig& config) {
   if (const auto checked = checkSchedulerLimits(config.limits); !checked) {
     return asFlag(checked.error());
   }
+  if (const auto checked = checkTogether(config); !checked) return asFlag(checked.error());
   return notBuiltYet(config);
 }
 
@@ -143,7 +147,7 @@ std::optional<std::string> samplingFlagsError(const SamplingParams& params,
   if (const auto checked = checkSamplingParams(params, vocabSize); !checked) {
     return asFlag(checked.error());
   }
-  return notBuiltYet(params);
+  return std::nullopt;
 }
 
 }  // namespace app::cli

@@ -26,6 +26,15 @@ void addTraceFlag(FlagSet& flags, std::string& path);
 struct SamplingFlags {
   engine::SamplingParams params;
   int priority = 0;
+  bool namesN = false;  // --n was given, whatever its value
+
+  // More than one sequence is asked for.
+  bool isSeveral() const {
+    return params.n > 1 || params.bestOf > 1 || params.beamWidth > 0;
+  }
+
+  // The document is to have its answers as a list.
+  bool hasChoices() const { return namesN || isSeveral(); }
 };
 
 void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling);

@@ -120,7 +120,10 @@ std::vector<TraceEvent> EngineSession::takeEvents() {
 }
 
 void EngineSession::on(TextDelta& message) {
-  Answer& answer = m_answers[message.request];
+  Answer& whole = m_answers[message.request];
+  const auto index = static_cast<std::size_t>(message.choice);
+  if (whole.others.size() < index) whole.others.resize(index);
+  AnswerText& answer = index == 0 ? static_cast<AnswerText&>(whole) : whole.others[index - 1];
   answer.text += message.text;
   if (!message.tokens.empty()) answer.chunkNs.push_back(message.timeNs);
   std::move(message.tokens.begin(), message.tokens.end(), std::back_inserter(answer.tokens));

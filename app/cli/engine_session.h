@@ -17,13 +17,24 @@
 
 namespace app::cli {
 
-// Everything that came back for one request.
-struct Answer {
-  std::vector<engine::TokenId> promptIds;
+// What came back of one answer to a request.
+struct AnswerText {
   std::string text;
   std::vector<engine::SampledToken> tokens;
   std::vector<std::int64_t> chunkNs;  // when tokens came, engine clock; a step may give several
+};
+
+// Everything that came back for one request: of several answers, the first is its own.
+struct Answer : AnswerText {
+  std::vector<engine::TokenId> promptIds;
+  std::vector<AnswerText> others;  // answers 1, 2, ...
   std::optional<engine::RequestFinished> finished;
+
+  std::size_t numChoices() const { return 1 + others.size(); }
+
+  const AnswerText& choice(std::size_t index) const {
+    return index == 0 ? static_cast<const AnswerText&>(*this) : others[index - 1];
+  }
 
   engine::FinishReason reason() const {
     return finished ? finished->reason : engine::FinishReason::Cancelled;

@@ -112,6 +112,10 @@ Json documentOf(const Answer& answer, const GenerateOptions& options, const Engi
                    {"prompt_ids", answer.promptIds},
                    {"logprobs", logprobsJson(answer)}};
   if (options.sampling.params.topLogprobs > 0) document["top_logprobs"] = topLogprobsJson(answer);
+  if (options.sampling.hasChoices()) {
+    document["choices"] =
+        choicesJson(answer, options.sampling.params.topLogprobs > 0, /*wantsHashes=*/false);
+  }
   document["finish_reason"] = finishReasonName(answer.reason());
   if (answer.reason() == FinishReason::Cancelled) document["cancelled"] = true;
   document["usage"] = usageJson(answer.finished ? answer.finished->usage : Usage{});
@@ -120,13 +124,27 @@ Json documentOf(const Answer& answer, const GenerateOptions& options, const Engi
   return document;
 }
 
+// Several answers for a person: one after another, each under its number.
+std::string choicesText(const Answer& answer) {
+  std::string text;
+  for (std::size_t i = 0; i < answer.numChoices(); ++i) {
+    const std::string& own = answer.choice(i).text;
+    text += fmt::format("--- {} of {}\n{}{}", i + 1, answer.numChoices(), own,
+                        own.empty() || own.back() != '\n' ? "\n" : "");
+  }
+  return text;
+}
+
 int writeAnswer(CliIo& io,
                 const Answer& answer,
                 const GenerateOptions& options,
                 const EngineSnapshot* last) {
   const bool endsLine = io.isTerminal && !answer.text.empty() && answer.text.back() != '\n';
+  const std::string rest = answer.others.empty() && !options.sampling.isSeveral()
+                               ? (endsLine ? "\n" : "")
+                               : choicesText(answer);
   const int code = options.isJson ? writeJson(io, documentOf(answer, options, last))
-                                  : writeText(io, endsLine ? "\n" : "");
+                                  : writeText(io, rest);
   if (code != kSuccess) return code;
   return answer.reason() == FinishReason::Cancelled ? kInterrupted : kSuccess;
 }
@@ -148,7 +166,7 @@ int runGenerate(CliIo& io, const GenerateOptions& options) {
   if (const auto wrong = samplingFlagsError(options.sampling.params, engine.model().vocabSize)) {
     return failUsage(io, *wrong);
   }
-  if (!options.isJson) {
+  if (!options.isJson && !options.sampling.isSeveral()) {
     engine.onText([&io, &engine](RequestId, std::string_view text) {
       io.out << text << std::flush;
       if (!io.out) engine.cancelAll();  // nobody reads the rest

@@ -47,23 +47,11 @@ std::optional<std::string> notBuiltYet(const EngineConfig& config) {
       {load.allocator == AllocatorKind::Contiguous, "--allocator contiguous"},
       {!load.kvCache, "--kv-cache off"},
       {load.swapMemoryBytes > 0, "--swap-memory"},
-      {!load.draftModelPath.empty(), "--draft-model"},
       {limits.batching == BatchingKind::Static, "--batching static"},
       {limits.batching == BatchingKind::Dynamic, "--batching dynamic"},
       {limits.preemption == PreemptionKind::Swap, "--preemption swap"},
       {limits.policy == PolicyKind::Priority, "--policy priority"},
       {limits.policy == PolicyKind::Slo, "--policy slo"},
-      {limits.speculation == SpeculationKind::Draft, "--speculate draft"},
-  });
-}
-
-std::optional<std::string> notBuiltYet(const SamplingParams& params) {
-  return firstOf({
-      {params.n > 1, "--n above 1"},
-      {params.bestOf > 1, "--best-of"},
-      {params.beamWidth > 0, "--beam-width"},
-      {params.lengthPenalty != 1.0f, "--length-penalty"},
-      {params.earlyStopping, "--early-stopping"},
   });
 }
 

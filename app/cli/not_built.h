@@ -16,6 +16,5 @@ bool isPlannedFlag(std::string_view flag);  // with its dashes
 
 // "--batching static is not built yet", for values that parse but nothing honours.
 std::optional<std::string> notBuiltYet(const engine::EngineConfig& config);
-std::optional<std::string> notBuiltYet(const engine::SamplingParams& params);
 
 }  // namespace app::cli

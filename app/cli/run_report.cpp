@@ -32,6 +32,10 @@ Json requestJson(const RunOutcome::Request& request) {
                    {"row_hashes", rowHashesJson(answer)},
                    {"finish_reason", finishReasonName(answer.reason())}};
   if (answer.isRefusedOrFailed()) document["reason"] = ended.explanation;
+  if (request.asked->sampling.n > 1 || request.asked->sampling.bestOf > 1 ||
+      request.asked->sampling.beamWidth > 0) {
+    document["choices"] = choicesJson(answer, /*wantsTop=*/false, /*wantsHashes=*/true);
+  }
   document["ttft_ms"] = ttftJson(answer);
   document["itl_ms"] = gapsJson(answer);
   document["preemptions"] = ended.preemptions;
@@ -52,7 +56,9 @@ sim::RequestTrack trackOf(const RunOutcome& outcome, const RunOutcome::Request& 
   const FinishReason reason = answer.reason();
   track.isSuccess = reason == FinishReason::Stop || reason == FinishReason::Length;
   track.inputTokens = static_cast<std::int64_t>(answer.promptIds.size());
-  track.outputTokens = static_cast<std::int64_t>(answer.tokens.size());
+  for (std::size_t i = 0; i < answer.numChoices(); ++i) {
+    track.outputTokens += std::ssize(answer.choice(i).tokens);
+  }
   // a request that the engine was spared has no times
   if (answer.finished && answer.finished->times.arrivalNs >= 0) {
     track.startMs = sinceStartMs(outcome, answer.finished->times.arrivalNs);

@@ -59,6 +59,13 @@ Result<void> checkSchedulerLimits(const SchedulerLimits& limits) {
   return {};
 }
 
+Result<void> checkTogether(const EngineConfig& config) {
+  if (config.limits.speculation == SpeculationKind::Draft && config.load.draftModelPath.empty()) {
+    return Error{ErrorCode::InvalidArgument, "speculate draft needs a draft-model"};
+  }
+  return {};
+}
+
 const char* isaName(IsaKind isa) {
   switch (isa) {
     case IsaKind::Auto:

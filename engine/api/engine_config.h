@@ -65,6 +65,7 @@ struct EngineConfig {
 // One sentence naming knob, value and limits when something is out of range or cannot go together.
 Result<void> checkLoadConfig(const LoadConfig& config);
 Result<void> checkSchedulerLimits(const SchedulerLimits& limits);
+Result<void> checkTogether(const EngineConfig& config);
 
 const char* isaName(IsaKind isa);        // "auto", "reference", "avx2", ...
 const char* kvDTypeName(KvDType dtype);  // "bf16", ...

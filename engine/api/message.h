@@ -20,6 +20,7 @@ struct TextDelta {
   std::string text;  // may be empty when a token added none yet
   std::vector<SampledToken> tokens;
   std::int64_t timeNs = -1;  // when the step that sampled them ended; engine clock
+  int choice = 0;            // which of the request's answers; of ranked ones, the rank
 };
 
 struct RequestStarted {  // tokenised and accepted
@@ -27,14 +28,24 @@ struct RequestStarted {  // tokenised and accepted
   std::vector<TokenId> promptIds;
 };
 
+// How one of several answers to a request ended.
+struct ChoiceEnd {
+  FinishReason reason = FinishReason::None;
+  std::int64_t completionTokens = 0;
+  double cumulativeLogprob = 0;  // sum over its tokens, natural
+  double score = 0;              // what it was ranked by: that sum, for beams with the length penalty
+};
+
 struct RequestFinished {
   RequestId request;
+  // Of several answers: that of the first, unless the request was cancelled or failed.
   FinishReason reason = FinishReason::None;
   std::string explanation;  // one sentence for Refused, Failed and a full context; else empty
   ErrorCode errorCode = ErrorCode::Internal;  // meaningful for Refused and Failed
-  Usage usage;
+  Usage usage;  // the prompt once; completion tokens of all answers told
   RequestTimes times;
-  int preemptions = 0;
+  int preemptions = 0;              // of all its sequences
+  std::vector<ChoiceEnd> choices;  // by TextDelta::choice; empty when one answer was asked for
 };
 
 struct LoadProgress {

@@ -62,6 +62,12 @@ const char* reasonName(Reason reason) {
       return "limit-queue-empty";
     case Reason::LimitBatchPolicy:
       return "limit-batch-policy";
+    case Reason::WaitsBeams:
+      return "waits-beams";
+    case Reason::RefusedSequences:
+      return "refused-sequences";
+    case Reason::BeamPruned:
+      return "beam-pruned";
   }
   return "unknown";
 }
@@ -124,6 +130,12 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
       return "queue empty";
     case Reason::LimitBatchPolicy:
       return "batch policy";
+    case Reason::WaitsBeams:
+      return "waits for the other beams";
+    case Reason::RefusedSequences:
+      return fmt::format("needs {} sequences at once, max-seqs is {}", a, b);
+    case Reason::BeamPruned:
+      return "left the beam";
   }
   return "";
 }

@@ -39,6 +39,10 @@ enum class Reason : std::uint8_t {
   LimitBlocks,
   LimitQueueEmpty,
   LimitBatchPolicy,
+  // beam search and parallel sampling
+  WaitsBeams,        // its candidates are known, those of other beams are not yet
+  RefusedSequences,  // a = sequences it needs at once, b = max sequences
+  BeamPruned,        // no continuation of it was among the best
 };
 
 // Machine name in kebab case: "waits-blocks".

@@ -1,6 +1,8 @@
 #include "engine/api/sampling_params.h"
 
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kMaxTopK = (std::int64_t{1} << 31) - 1;
 constexpr int kMaxTopLogprobs = 1000;
+constexpr int kMaxChoices = 1024;
+constexpr int kMaxBeamWidth = 256;
 
 Error outOfRange(const char* field, float value, const char* limits) {
   return {ErrorCode::InvalidArgument, fmt::format("{} is {}; it takes {}", field, value, limits)};
@@ -66,17 +70,53 @@ Result<void> checkCounts(const SamplingParams& p) {
         fmt::format("{} is {}; it takes a whole number of at least {}", field, value, least)};
   };
   if (p.maxTokens < 1) return tooSmall("max-tokens", p.maxTokens, 1);
-  if (p.n < 1) return tooSmall("n", p.n, 1);
-  if (p.bestOf != 0 && p.bestOf < p.n) return tooSmall("best-of", p.bestOf, p.n);
-  if (p.beamWidth < 0) return tooSmall("beam-width", p.beamWidth, 0);
   if (p.topLogprobs < 0 || p.topLogprobs > kMaxTopLogprobs) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("logprobs is {}; it takes 0 to {}", p.topLogprobs, kMaxTopLogprobs)};
   }
+  return {};
+}
+
+Error wrong(std::string message) {
+  return {ErrorCode::InvalidArgument, std::move(message)};
+}
+
+// Beam search draws nothing: what shapes a draw would be ignored.
+Result<void> checkBeams(const SamplingParams& p) {
+  if (p.beamWidth < 0 || p.beamWidth > kMaxBeamWidth) {
+    return wrong(
+        fmt::format("beam-width is {}; it takes 0 (off) to {}", p.beamWidth, kMaxBeamWidth));
+  }
   if (!std::isfinite(p.lengthPenalty)) {
     return outOfRange("length-penalty", p.lengthPenalty, "finite numbers");
   }
+  if (p.beamWidth == 0) {
+    if (p.lengthPenalty != 1.0f) return wrong("length-penalty needs beam-width above 0");
+    if (p.earlyStopping) return wrong("early-stopping needs beam-width above 0");
+    return {};
+  }
+  if (p.n > p.beamWidth) {
+    return wrong(fmt::format("n is {}; beam search of width {} has at most {} answers", p.n,
+                             p.beamWidth, p.beamWidth));
+  }
+  if (p.bestOf > 0) return wrong("best-of and beam-width cannot go together");
+  if (p.temperature != 0.0f || p.topK != 0 || p.topP != 1.0f || p.minP != 0.0f ||
+      p.typicalP != 1.0f) {
+    return wrong(
+        "beam-width needs temperature 0 and no top-k, top-p, min-p or typical-p: beam search "
+        "draws nothing");
+  }
   return {};
+}
+
+Result<void> checkChoices(const SamplingParams& p) {
+  if (p.n < 1 || p.n > kMaxChoices) {
+    return wrong(fmt::format("n is {}; it takes 1 to {}", p.n, kMaxChoices));
+  }
+  if (p.bestOf != 0 && (p.bestOf < p.n || p.bestOf > kMaxChoices)) {
+    return wrong(fmt::format("best-of is {}; it takes n ({}) to {}", p.bestOf, p.n, kMaxChoices));
+  }
+  return checkBeams(p);
 }
 
 }  // namespace
@@ -85,6 +125,7 @@ Result<void> checkSamplingParams(const SamplingParams& params, std::int64_t voca
   TRY_VOID(checkDistribution(params));
   TRY_VOID(checkPenalties(params));
   TRY_VOID(checkCounts(params));
+  TRY_VOID(checkChoices(params));
   TRY_VOID(checkBias(params, vocabSize));
   for (const std::string& stop : params.stop) {
     if (stop.empty())

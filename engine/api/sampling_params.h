@@ -27,11 +27,13 @@ struct SamplingParams {
   std::uint64_t seed = 0;
   std::int64_t maxTokens = 128;  // >= 1
   int topLogprobs = 0;           // how many alternatives to report beside the sampled one
+  // Answers to tell. Sample i draws with (seed, i, position): the first is what n = 1 gives.
   int n = 1;
-  int bestOf = 0;     // 0 = n
-  int beamWidth = 0;  // 0 = no beam search
-  float lengthPenalty = 1.0f;
-  bool earlyStopping = false;
+  int bestOf = 0;  // samples of which the n with the largest sum of logprobs are told; 0 = n
+  // Beams; 0 = no beam search. All of them are told, best first, or the n best where n is above 1.
+  int beamWidth = 0;
+  float lengthPenalty = 1.0f;  // beams rank by sum of logprobs / (prompt + output tokens)^this
+  bool earlyStopping = false;  // end beam search as soon as beamWidth answers are complete
 
   friend bool operator==(const SamplingParams&, const SamplingParams&) = default;
 };

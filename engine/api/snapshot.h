@@ -35,6 +35,8 @@ struct ModelInfo {
   KvDType kvDtype = KvDType::BF16;
   std::int64_t weightBytes = 0, kvBytes = 0, scratchBytes = 0, kvBytesPerToken = 0;
   double loadMs = 0;
+  std::string draftName;  // of the draft model; empty without one
+  std::int64_t draftWeightBytes = 0, draftKvBytes = 0;
 };
 
 struct BlockSnapshot {
@@ -60,6 +62,9 @@ struct RequestSnapshot {
   RequestTimes times;
   double tokensPerSecond = 0;  // over the last second; 0 before the second token
   std::vector<BlockId> blocks;  // the block table
+  RequestId parent;             // the sequence it was split off; none = a request of its own
+  int choice = 0;               // which answer of its request it is; of beams: any order
+  double cumulativeLogprob = 0;  // of its outputs; known where a request has several answers
 };
 
 // One line of "why this batch?".
@@ -101,8 +106,13 @@ struct SpeculationSummary {
   std::uint64_t passes = 0, drafted = 0, accepted = 0;
   std::uint64_t tokens = 0;  // that came out of the passes, after stops and limits
   std::vector<std::uint64_t> acceptedByPosition;  // [0] = the first guess of a pass
+  std::vector<std::uint64_t> draftedByPosition;
   // Measured time a token of decode steps of the newest size; empty when not measured yet.
   std::optional<double> plainMsPerToken, speculativeMsPerToken;
+  // Time of the steps with guesses, drafting included, less than plain steps would have taken for
+  // the same tokens at the measured rate; negative = lost. Empty without a measured baseline.
+  std::optional<double> savedMs;
+  std::int64_t draftBlocks = 0, draftBlocksUsed = 0;  // of a draft model's own pool; 0 without one
 };
 
 struct EngineSnapshot {

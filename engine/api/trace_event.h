@@ -8,12 +8,14 @@
 
 namespace engine {
 
-enum class TraceKind : std::uint8_t { None, Iteration, Slice, Block, Token, Draft, Request, Knob };
+enum class TraceKind : std::uint8_t { None, Iteration, Slice, Block, Token, Draft, Request, Knob, Branch };
 enum class SlicePhase : std::uint8_t { Prefill, Decode, Verify };
 enum class TokenSource : std::uint8_t { Target, Draft, Bonus };
 enum class BlockOp : std::uint8_t {
   Allocate, Free, Share, Unshare, CopyOnWrite, Hit, Evict, SwapOut, SwapIn
 };
+// Continue: a beam goes on with its best candidate. Finish: a beam's candidate ended an answer.
+enum class BranchOp : std::uint8_t { Fork, Continue, Prune, Finish };
 enum class RequestEvent : std::uint8_t {
   Arrived, Tokenised, Queued, Admitted, Prefilled, FirstToken, Preempted, Resumed, Finished,
   Detokenised, Published, Refused, Cancelled
@@ -75,6 +77,15 @@ struct KnobRecord {
   char key[32];  // zero-terminated
 };
 
+// One branch of a request's tree of sequences: parallel samples and beams.
+struct BranchRecord {
+  std::uint64_t request, parent;  // Fork: the new one and whom it shares blocks with; else the same
+  std::int64_t tNs;
+  double sum;                      // log-probabilities of its outputs, `id` included
+  std::int32_t position, id;       // of the token that it goes on with; Prune: of its last one
+  BranchOp op;
+};
+
 struct TraceEvent {
   TraceKind kind = TraceKind::None;
   union {
@@ -85,6 +96,7 @@ struct TraceEvent {
     DraftRecord draft;
     RequestRecord request;
     KnobRecord knob;
+    BranchRecord branch;
   };
 
   TraceEvent() : iteration{} {}
@@ -95,6 +107,7 @@ struct TraceEvent {
   explicit TraceEvent(const DraftRecord& r) : kind(TraceKind::Draft), draft(r) {}
   explicit TraceEvent(const RequestRecord& r) : kind(TraceKind::Request), request(r) {}
   explicit TraceEvent(const KnobRecord& r) : kind(TraceKind::Knob), knob(r) {}
+  explicit TraceEvent(const BranchRecord& r) : kind(TraceKind::Branch), branch(r) {}
 };
 
 static_assert(sizeof(TraceEvent) <= 112, "events live in a ring of tens of thousands");

@@ -19,6 +19,8 @@ struct StrongId {
 };
 
 using RequestId = StrongId<struct RequestTag, std::uint64_t>;  // one sequence; a child of n>1 has its own
+// Front ends number their requests below this; the engine numbers the children that it splits off from here on.
+inline constexpr std::uint64_t kFirstChildId = std::uint64_t{1} << 48;
 using BlockId = StrongId<struct BlockTag, std::int32_t>;       // physical KV block
 using StepId = StrongId<struct StepTag, std::uint64_t>;        // scheduler iteration
 using QueryId = StrongId<struct QueryTag, std::uint64_t>;      // a front end's question

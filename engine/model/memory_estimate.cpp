@@ -59,6 +59,31 @@ std::int64_t bytesOf(const std::vector<float>& values) {
   return static_cast<std::int64_t>(values.size() * sizeof(float));
 }
 
+Result<std::int64_t> poolBytes(std::int64_t numBlocks, std::int64_t blockBytes) {
+  std::int64_t bytes = 0;
+  if (!__builtin_mul_overflow(numBlocks, blockBytes, &bytes)) return bytes;
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("a KV pool of {} blocks of {} bytes is beyond 2^63 bytes",
+                           grouped(numBlocks), grouped(blockBytes))};
+}
+
+// A model's own items; `prefix` names whose they are.
+Result<void> addItems(MemoryEstimate& estimate,
+                      const std::string& prefix,
+                      const ModelConfig& model,
+                      const kernels::DecoderWeights& weights,
+                      const kernels::KvLayout& layout) {
+  estimate.items.push_back(
+      {prefix + "weights", weightBytes(weights),
+       fmt::format("{} parameters, mostly {}", grouped(model.parameters), model.quantisation)});
+  const std::int64_t pool = TRY(
+      poolBytes(layout.numBlocks, static_cast<std::int64_t>(layout.bytesPerBlock())));
+  estimate.items.push_back({prefix + "KV pool", pool,
+                            fmt::format("{} blocks of {} tokens, {}", grouped(layout.numBlocks),
+                                        layout.blockSize, kvTypeName(layout.type))});
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parseFreeMemory(std::string_view meminfo) {
@@ -150,32 +175,36 @@ std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows
 
 Result<MemoryEstimate> estimateMemory(const WeightSource& source,
                                       const EngineConfig& config,
-                                      std::int64_t freeBytes) {
+                                      std::int64_t freeBytes,
+                                      const WeightSource* draft) {
   const LoadConfig& load = config.load;
   const ModelConfig model = TRY(source.configFor(load.maxContext));
   const kernels::DecoderWeights weights = TRY(source.weights(model));
   kernels::KvLayout layout = kvLayoutOf(model.decoder, load);
-  const auto blockBytes = static_cast<std::int64_t>(layout.bytesPerBlock());
+  auto blockBytes = static_cast<std::int64_t>(layout.bytesPerBlock());
   const std::int64_t maxContext = load.maxContext > 0 ? load.maxContext : model.trainedContext;
+  ModelConfig draftModel;
+  kernels::KvLayout draftLayout;
+  if (draft != nullptr) {
+    draftModel = TRY(draft->configFor(0));
+    draftLayout = kvLayoutOf(draftModel.decoder, load);
+    blockBytes += static_cast<std::int64_t>(draftLayout.bytesPerBlock());
+  }
   layout.numBlocks =
       TRY(resolveKvBlocks(load, blockBytes, freeBytes, usefulBlocks(config, maxContext)));
-  std::int64_t poolBytes = 0;
-  if (__builtin_mul_overflow(layout.numBlocks, blockBytes, &poolBytes)) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("a KV pool of {} blocks of {} bytes is beyond 2^63 bytes",
-                             grouped(layout.numBlocks), grouped(blockBytes))};
-  }
 
   const std::int64_t rows = config.limits.maxBatchedTokens;
   MemoryEstimate estimate;
+  TRY_VOID(addItems(estimate, "", model, weights, layout));
+  std::int64_t activations = activationBytes(model.decoder, rows);
+  if (draft != nullptr) {
+    draftLayout.numBlocks = layout.numBlocks;
+    const kernels::DecoderWeights draftWeights = TRY(draft->weights(draftModel));
+    TRY_VOID(addItems(estimate, "draft ", draftModel, draftWeights, draftLayout));
+    activations += activationBytes(draftModel.decoder, rows);
+  }
   estimate.items.push_back(
-      {"weights", weightBytes(weights),
-       fmt::format("{} parameters, mostly {}", grouped(model.parameters), model.quantisation)});
-  estimate.items.push_back({"KV pool", poolBytes,
-                            fmt::format("{} blocks of {} tokens, {}", grouped(layout.numBlocks),
-                                        layout.blockSize, kvTypeName(layout.type))});
-  estimate.items.push_back({"activations", activationBytes(model.decoder, rows),
-                            fmt::format("steps of up to {} tokens", grouped(rows))});
+      {"activations", activations, fmt::format("steps of up to {} tokens", grouped(rows))});
   for (const MemoryItem& item : estimate.items) estimate.totalBytes += item.bytes;
   estimate.freeBytes = freeBytes;
   estimate.kvCapacityTokens = layout.numBlocks * layout.blockSize;

@@ -39,9 +39,11 @@ std::int64_t weightBytes(const kernels::DecoderWeights& weights);
 // Activations of a step of `rows` tokens and one row of logits, as float32.
 std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows);
 
-// Errors as the source's config and weights, and as resolveKvBlocks.
+// Errors as the sources' configs and weights, and as resolveKvBlocks.
+// draft: a draft model whose pool holds as many tokens beside the large one's; null = none.
 Result<MemoryEstimate> estimateMemory(const WeightSource& source,
                                       const EngineConfig& config,
-                                      std::int64_t freeBytes);
+                                      std::int64_t freeBytes,
+                                      const WeightSource* draft = nullptr);
 
 }  // namespace engine::model

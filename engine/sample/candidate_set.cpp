@@ -276,6 +276,19 @@ DrawShare CandidateSet::shareOf(TokenId id) const {
   return {share.before / sum, share.own / sum};
 }
 
+double CandidateSet::logSumExp() const {
+  const float max = maxLogit();
+  return double{max} + std::log(sumOfWeights(max));
+}
+
+std::vector<TokenShare> CandidateSet::weights() const {
+  std::vector<TokenShare> all;
+  forEachWeighted(maxLogit(), [&](const Candidate& c, double weight) {
+    all.push_back({c.id, static_cast<float>(weight)});
+  });
+  return all;
+}
+
 TokenId CandidateSet::drawFromList(double u) const {
   const float max = maxLogit();
   double left = u * sumOfWeights(max);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/ids.h"
+#include "engine/sample/distribution.h"
 
 namespace engine::sample {
 
@@ -45,6 +46,12 @@ class CandidateSet {
 
   // Where draw() gives this id; nothing of the interval when the id is no candidate.
   DrawShare shareOf(TokenId id) const;
+
+  // Natural log of the candidates' sum of exponentials.
+  double logSumExp() const;
+
+  // The candidates by id, with weights relative to the best.
+  std::vector<TokenShare> weights() const;
 
   // The `count` best in rank order (fewer when fewer are left); narrows nothing.
   std::vector<Candidate> best(std::size_t count) const;

@@ -26,6 +26,19 @@ std::vector<TokenLogprob> topLogprobs(std::span<const float> logits,
   return top;
 }
 
+Error nothingAllowed() {
+  return {ErrorCode::InvalidArgument, "the grammar allows no token here"};
+}
+
+SampledToken described(const DrawRequest& request, const RowSummary& row, TokenId id) {
+  SampledToken token;
+  token.id = id;
+  token.logprob = row.logprob(request.logits[static_cast<std::size_t>(id)]);
+  if (request.wantRowHash) token.rowHash = rowHash(request.logits);
+  token.top = topLogprobs(request.logits, row, request.params->topLogprobs);
+  return token;
+}
+
 }  // namespace
 
 std::uint64_t rowHash(std::span<const float> logits) {
@@ -34,18 +47,44 @@ std::uint64_t rowHash(std::span<const float> logits) {
 
 Result<SampledToken> Sampler::sample(const DrawRequest& request) {
   const RowSummary row = TRY(summarizeRow(request.logits));
-  SampledToken token;
   if (request.params->temperature == 0.0f && !changesLogits(request)) {
-    token.id = row.argmax;
-  } else if (narrow(request)) {
-    token.id = choose(request);
-  } else {
-    return Error{ErrorCode::InvalidArgument, "the grammar allows no token here"};
+    return described(request, row, row.argmax);
   }
-  token.logprob = row.logprob(request.logits[static_cast<std::size_t>(token.id)]);
-  if (request.wantRowHash) token.rowHash = rowHash(request.logits);
-  token.top = topLogprobs(request.logits, row, request.params->topLogprobs);
-  return token;
+  if (!narrow(request)) return nothingAllowed();
+  return described(request, row, choose(request));
+}
+
+Result<Distribution> Sampler::distribution(const DrawRequest& request) {
+  TRY(summarizeRow(request.logits));
+  if (!narrow(request)) return nothingAllowed();
+  if (request.params->temperature == 0.0f) {
+    return Distribution({TokenShare{argmaxOf(m_scratch), 1.0f}});
+  }
+  return Distribution(m_candidates.weights());
+}
+
+Result<SampledToken> Sampler::describe(const DrawRequest& request, TokenId id) const {
+  return described(request, TRY(summarizeRow(request.logits)), id);
+}
+
+Result<std::vector<BeamCandidate>> Sampler::best(const DrawRequest& request, int count) {
+  const RowSummary row = TRY(summarizeRow(request.logits));
+  std::span<const float> logits = request.logits;
+  double logSumExp = row.logSumExp;
+  if (changesLogits(request)) {
+    SamplingParams rulesAlone = *request.params;
+    rulesAlone.temperature = 0.0f;  // filters and temperature leave such a row alone
+    DrawRequest ruled = request;
+    ruled.params = &rulesAlone;
+    if (!narrow(ruled)) return nothingAllowed();
+    logits = m_scratch;
+    logSumExp = m_candidates.logSumExp();
+  }
+  std::vector<BeamCandidate> found;
+  for (const Candidate& one : bestOfRow(logits, static_cast<std::size_t>(count))) {
+    found.push_back({described(request, row, one.id), double{one.logit} - logSumExp});
+  }
+  return found;
 }
 
 Result<std::vector<Candidate>> Sampler::remaining(const DrawRequest& request) {

@@ -8,7 +8,9 @@
 #include "engine/api/request.h"
 #include "engine/api/sampling_params.h"
 #include "engine/base/result.h"
+#include "engine/sample/beam_search.h"
 #include "engine/sample/candidate_set.h"
+#include "engine/sample/distribution.h"
 #include "engine/sample/sampling_order.h"
 #include "engine/sample/token_history.h"
 #include "engine/sample/token_mask.h"
@@ -35,6 +37,16 @@ class Sampler {
   // logit left after mask, bias and penalties, the lowest id among equals; no filter can remove it.
   // Internal when a logit is not finite; InvalidArgument when the mask allows nothing.
   Result<SampledToken> sample(const DrawRequest& request);
+
+  // The chain's probabilities; everything on one token at temperature 0. Errors as sample().
+  Result<Distribution> distribution(const DrawRequest& request);
+
+  // A token drawn elsewhere, with its raw logprob, alternatives and row hash. Errors as sample().
+  Result<SampledToken> describe(const DrawRequest& request, TokenId id) const;
+
+  // The `count` likeliest tokens after mask, bias and penalties, best first, with the
+  // log-probabilities that they have there; temperature and filters do not act. Errors as sample().
+  Result<std::vector<BeamCandidate>> best(const DrawRequest& request, int count);
 
   // What is left of the row after the chain, for tests and the sampler's view.
   Result<std::vector<Candidate>> remaining(const DrawRequest& request);

@@ -6,7 +6,8 @@ namespace engine::sched {
 
 QueueKey queueKey(const Sequence& sequence, PolicyKind policy) {
   const bool byPriority = policy == PolicyKind::Priority;
-  return {byPriority ? sequence.spec.priority : 0, sequence.arrivalOrder};
+  return {byPriority ? sequence.spec.priority : 0, sequence.rootArrival,
+          sequence.arrivalOrder};
 }
 
 void RequestQueue::setPolicy(PolicyKind policy) {

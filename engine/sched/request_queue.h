@@ -12,10 +12,11 @@
 namespace engine::sched {
 
 // First come, first served, or lower priority number first and then by arrival. A preempted request
-// keeps its arrival and so stands before all that came after it.
+// keeps its arrival and so stands before all that came after it. Branches of one request stand
+// together.
 struct QueueKey {
   std::int64_t rank = 0;
-  std::uint64_t arrival = 0;
+  std::uint64_t arrival = 0, branch = 0;
 
   friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
 };

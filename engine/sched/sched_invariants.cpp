@@ -26,8 +26,9 @@ void checkSequence(const Sequence& sequence, bool isRunning, Violations& out) {
     out.push_back(fmt::format("request {} waits and holds {} blocks, {} tokens computed", id,
                               sequence.table.size(), sequence.progress.numComputed));
   }
-  // the newest token is never computed between steps: there is always one to chase
-  if (sequence.progress.numComputed >= sequence.numTokens()) {
+  // the newest token is not computed between steps, except of a beam whose next one is not chosen
+  if (sequence.progress.numComputed > sequence.numTokens() ||
+      (sequence.isHeld() && !sequence.spec.isBeam)) {
     out.push_back(fmt::format("request {} has computed {} of {} tokens", id,
                               sequence.progress.numComputed, sequence.numTokens()));
   }

@@ -43,10 +43,15 @@ std::optional<Refusal> Scheduler::submit(SequenceSpec spec) {
   if (verdict.isYes() && spec.maxTokens < 1) verdict = {Reason::RefusedBadInput, spec.maxTokens, 1};
   if (verdict.isYes()) {
     const std::int64_t length = finalLength(promptTokens, spec.maxTokens, m_maxContext);
-    verdict = judgeSize(m_cache.blocksForWhole(length), m_cache.pool().numBlocks());
+    const std::int64_t together = spec.isBeam ? spec.numBranches : 1;
+    verdict = judgeSize(together * m_cache.blocksForWhole(length), m_cache.pool().numBlocks());
+    if (together > m_limits.maxSeqs) {
+      verdict = {Reason::RefusedSequences, together, m_limits.maxSeqs};
+    }
   }
   if (!verdict.isYes()) return Refusal{verdict.reason, verdict.a, verdict.b};
   const RequestId id = spec.id;
+  if (spec.root.isNone()) spec.root = id;
   kv::HashChain chain = m_cache.makeChain(spec.cacheNamespace);
   auto sequence = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, std::move(chain),
                                              m_cache.config().blockSize);
@@ -103,10 +108,6 @@ FinishedRequest Scheduler::remove(Sequence& sequence, FinishReason finish, Verdi
 Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId lastToken) {
   CHECK(!hasOpenStep() && !m_sequences.contains(childId));
   Sequence& parent = known(parentId);
-  if (!m_cache.canShare()) {
-    return Error{ErrorCode::Unsupported,
-                 "the contiguous allocator cannot share blocks between samples"};
-  }
   if (parent.progress.state != RequestState::Decoding) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("request {} has no token to fork at", parentId.value)};
@@ -116,17 +117,37 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
   auto child = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, parent.chain,
                                           m_cache.config().blockSize);
   child->tokens = parent.tokens;
-  child->tokens.back() = lastToken;
-  child->progress = parent.progress;
-  child->progress.admissionOrder = ++m_admissions;
-  child->progress.preemptions = 0;
+  if (!parent.isHeld()) child->tokens.pop_back();
+  child->tokens.push_back(lastToken);
+  child->rootArrival = parent.rootArrival;
+  child->hasBranched = parent.hasBranched = true;
   child->reason = parent.reason;
   child->lastStep = parent.lastStep;
   child->turn = parent.turn;
-  m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
-  m_running.push_back(child.get());
+  ++m_counters.generatedTokens;
+  const bool isCrowded = static_cast<std::int64_t>(m_running.size()) >= m_limits.maxSeqs;
+  if (!m_cache.canShare() || (isCrowded && !parent.spec.isBeam)) {
+    child->progress.cachedTokens = parent.progress.cachedTokens;
+    child->progress.admittedNs = parent.progress.admittedNs;
+    child->progress.waitingSince = m_counters.steps;
+    child->reason = Reason::WaitsStart;
+    m_waiting.insert(*child);
+  } else {
+    child->progress = parent.progress;
+    child->progress.admissionOrder = ++m_admissions;
+    child->progress.preemptions = 0;
+    m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
+    m_running.push_back(child.get());
+  }
   m_sequences.emplace(childId, std::move(child));
   return {};
+}
+
+void Scheduler::extend(RequestId id, TokenId token) {
+  Sequence& sequence = known(id);
+  CHECK(!hasOpenStep() && sequence.isHeld());
+  sequence.tokens.push_back(token);
+  ++m_counters.generatedTokens;
 }
 
 void Scheduler::setDrafts(RequestId id, std::vector<TokenId> drafts) {
@@ -148,6 +169,11 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
     applyRow(*m_rowOwners[i], m_plan.rows[i], results[i]);
   }
   countSlots();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (const Branch& branch : results[i].branches) {
+      CHECK(fork(m_rowOwners[i]->spec.id, branch.child, branch.token).isOk());
+    }
+  }
   return removeEnded(results);
 }
 
@@ -159,7 +185,7 @@ void Scheduler::countSlots() {
   }
 }
 
-// Only now blocks go back: all rows have published what they wrote.
+// Only now blocks go back: all rows have published what they wrote, all branches share it.
 std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> results) {
   struct Ending {
     Sequence* sequence;
@@ -168,18 +194,17 @@ std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> r
   };
 
   std::vector<Ending> endings;
+  const auto look = [&](Sequence& sequence, FinishReason finish) {
+    const Verdict why = endOf(sequence, finish);
+    if (why.isYes()) return;
+    if (finish == FinishReason::None) finish = FinishReason::Length;
+    endings.push_back({&sequence, finish, why});
+    if (sequence.progress.state == RequestState::Waiting) m_waiting.erase(sequence);
+    sequence.setState(RequestState::Finished);
+  };
   for (std::size_t i = 0; i < results.size(); ++i) {
-    Sequence* sequence = m_rowOwners[i];
-    const FinishReason finish = results[i].finish;
-    const Verdict limit = limitReached(*sequence);
-    if (finish != FinishReason::None) {
-      endings.push_back({sequence, finish, {reasonOf(finish), 0, 0}});
-    } else if (!limit.isYes()) {
-      endings.push_back({sequence, FinishReason::Length, limit});
-    } else {
-      continue;
-    }
-    sequence->setState(RequestState::Finished);
+    look(*m_rowOwners[i], results[i].finish);
+    for (const Branch& one : results[i].branches) look(known(one.child), one.finish);
   }
   std::vector<FinishedRequest> ended;
   if (endings.empty()) return ended;
@@ -187,6 +212,12 @@ std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> r
                 [](const Sequence* one) { return one->progress.state == RequestState::Finished; });
   for (const Ending& one : endings) ended.push_back(remove(*one.sequence, one.finish, one.why));
   return ended;
+}
+
+// Why it ends with this step; None when it goes on.
+Verdict Scheduler::endOf(const Sequence& sequence, FinishReason finish) const {
+  if (finish != FinishReason::None) return {reasonOf(finish), 0, 0};
+  return limitReached(sequence);
 }
 
 // Length and context: None while there is room for one more token.
@@ -201,7 +232,8 @@ Verdict Scheduler::limitReached(const Sequence& sequence) const {
 void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result) {
   const auto numSampled = static_cast<std::int64_t>(result.tokens.size());
   CHECK(numSampled <= (row.samples ? 1 + row.numDrafts : 0));
-  CHECK(numSampled > 0 || !row.samples || result.finish != FinishReason::None);
+  CHECK(numSampled > 0 || !row.samples || result.holds || result.finish != FinishReason::None);
+  CHECK(!result.holds || (numSampled == 0 && row.samples && row.numDrafts == 0));
   sequence.lastStep = m_plan.id.value;
   sequence.turn = ++m_turns;
   sequence.drafts.clear();
@@ -217,7 +249,8 @@ void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult
   sequence.progress.numComputed += standing;
   sequence.tokens.insert(sequence.tokens.end(), result.tokens.begin(), result.tokens.end());
   m_counters.generatedTokens += static_cast<std::uint64_t>(numSampled);
-  if (numSampled > 0) sequence.setState(RequestState::Decoding);
+  if (numSampled > 0 || result.holds) sequence.setState(RequestState::Decoding);
+  if (result.holds) sequence.reason = Reason::WaitsBeams;
   if (!m_limits.prefixCache) return;
   SequenceProgress& progress = sequence.progress;
   progress.publishedBlocks = m_cache.publish(sequence.table, {&sequence.chain, sequence.tokens},
@@ -255,6 +288,12 @@ void Scheduler::abandonStep(StepProgress progress) {
     if (std::ranges::any_of(one->table.blocks(), isSpoilt) &&
         std::ranges::find(preempted, one) == preempted.end()) {
       preempted.push_back(one);
+    }
+  }
+  const std::vector<Sequence*> spoiltOnes = preempted;
+  for (const Sequence* one : spoiltOnes) {
+    for (Sequence* beam : runningBeamsOf(*one)) {
+      if (std::ranges::find(preempted, beam) == preempted.end()) preempted.push_back(beam);
     }
   }
   for (Sequence* one : preempted) {

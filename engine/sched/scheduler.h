@@ -62,9 +62,13 @@ class Scheduler {
   std::optional<Refusal> submit(SequenceSpec spec);
   // Ends a request wherever it is and gives its blocks back; nothing when the id is not known.
   std::optional<FinishedRequest> finish(RequestId id, FinishReason reason);
-  // A running child that shares all of the parent's blocks, its newest token being `lastToken`
-  // instead of the parent's. Both copy a shared block when they first write to it.
+  // A child that shares all of the parent's blocks, its newest token being `lastToken` instead of
+  // the parent's, or behind a held parent's. Both copy a shared block when they first write to it.
+  // Where blocks cannot be shared or max-seqs run already, a child that is no beam waits and
+  // computes its tokens anew. InvalidArgument when the parent has nothing to split at yet.
   Result<void> fork(RequestId parent, RequestId child, TokenId lastToken);
+  // How a held sequence goes on.
+  void extend(RequestId id, TokenId token);
   // Guesses for the request's next step, to be verified in it; used once, or not at all.
   void setDrafts(RequestId id, std::vector<TokenId> drafts);
 
@@ -117,6 +121,8 @@ class Scheduler {
   bool growOrPreempt(Sequence& sequence, std::int64_t num);
   Sequence& victim();
   void preempt(Sequence& sequence, std::int64_t blocksNeeded);
+  void preemptWithBeams(Sequence& sequence, std::int64_t blocksNeeded);
+  std::vector<Sequence*> runningBeamsOf(const Sequence& sequence) const;
   void leaveRunning(Sequence& sequence);
   void addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t numDrafts);
   void dropRow(Sequence& sequence);
@@ -138,6 +144,7 @@ class Scheduler {
   void countSlots();
   void applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result);
   std::vector<FinishedRequest> removeEnded(std::span<const RowResult> results);
+  Verdict endOf(const Sequence& sequence, FinishReason finish) const;
   Verdict limitReached(const Sequence& sequence) const;
   FinishedRequest remove(Sequence& sequence, FinishReason finish, Verdict why);
   Sequence& known(RequestId id) const;
@@ -160,6 +167,7 @@ class Scheduler {
   Demand m_demand;
   std::int64_t m_used = 0;                 // tokens of the budget
   std::int64_t m_promised = 0;             // blocks
+  std::int64_t m_seats = 0;                // of the running, counting what they will become
   bool m_wantedMore = false;               // a running request got less than it could compute
   Verdict m_blocked;                       // why the head of the queue did not enter
   std::uint64_t m_queried = 0, m_hit = 0;  // tokens looked up in the prefix index, found there

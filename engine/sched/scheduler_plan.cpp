@@ -60,7 +60,10 @@ bool Scheduler::isStarving(const Sequence& sequence) const {
 
 void Scheduler::countDemand() {
   m_demand = {};
+  m_seats = 0;
   for (const Sequence* sequence : m_running) {
+    m_seats += sequence->numSeats();
+    if (sequence->isHeld()) continue;
     ++(sequence->isDecoding() ? m_demand.decoding : m_demand.prefilling);
     if (!sequence->isDecoding() && isStarving(*sequence)) ++m_demand.starving;
   }
@@ -71,6 +74,7 @@ void Scheduler::planRunning(bool decodes) {
   std::int64_t decodesAfter = m_demand.decoding;
   for (Sequence* sequence : m_order) {
     if (sequence->progress.state == RequestState::Preempted) continue;  // by an earlier row
+    if (sequence->isHeld()) continue;
     if (sequence->isDecoding() != decodes) continue;
     if (decodes) --decodesAfter;
     if (budgetLeft() <= 0) {
@@ -125,8 +129,8 @@ bool Scheduler::growOrPreempt(Sequence& sequence, std::int64_t num) {
   const std::int64_t first = sequence.progress.numComputed;
   while (!m_reservation->tryGrow(sequence.table, first, num, m_plan.copies)) {
     Sequence& loser = victim();
-    preempt(loser, m_cache.blocksToGrow(sequence.table, first, num));
-    if (&loser == &sequence) return false;
+    preemptWithBeams(loser, m_cache.blocksToGrow(sequence.table, first, num));
+    if (sequence.progress.state == RequestState::Preempted) return false;
   }
   return true;
 }
@@ -138,6 +142,22 @@ Sequence& Scheduler::victim() {
     candidates.push_back({one->spec.priority, one->progress.admissionOrder, one->table.size()});
   }
   return *m_running[pickVictim(candidates, m_limits.policy)];
+}
+
+std::vector<Sequence*> Scheduler::runningBeamsOf(const Sequence& sequence) const {
+  std::vector<Sequence*> beams;
+  if (!sequence.spec.isBeam) return beams;
+  for (Sequence* one : m_running) {
+    if (one->spec.root == sequence.spec.root) beams.push_back(one);
+  }
+  return beams;
+}
+
+// Beams that stay would hold blocks for one that cannot come back: all or none.
+void Scheduler::preemptWithBeams(Sequence& sequence, std::int64_t blocksNeeded) {
+  const std::vector<Sequence*> beams = runningBeamsOf(sequence);
+  if (beams.empty()) return preempt(sequence, blocksNeeded);
+  for (Sequence* one : beams) preempt(*one, blocksNeeded);
 }
 
 void Scheduler::preempt(Sequence& sequence, std::int64_t blocksNeeded) {
@@ -211,7 +231,10 @@ Verdict Scheduler::admitNext(std::int64_t nowNs) {
   facts.hasPreempted = !m_plan.preempted.empty();
   facts.budgetUsed = m_used;
   facts.budget = m_plan.budget;
-  facts.running = static_cast<std::int64_t>(m_running.size());
+  // beams that come back after a preemption have had their places before
+  const bool isBeamAgain = next.spec.isBeam && next.hasBranched;
+  const std::int64_t seats = std::min<std::int64_t>(next.numSeats(), m_limits.maxSeqs);
+  facts.running = isBeamAgain ? 0 : m_seats + seats - 1;
   facts.maxSeqs = m_limits.maxSeqs;
   const Verdict early = judgeAdmission(facts);  // spares the look into the prefix index
   if (!early.isYes()) return early;
@@ -239,6 +262,7 @@ void Scheduler::enter(Sequence& sequence, const kv::PrefixMatch& match, std::int
   m_waiting.erase(sequence);
   m_running.push_back(&sequence);
   ++m_demand.prefilling;
+  m_seats += sequence.numSeats();
   if (isStarving(sequence)) --m_demand.starving;
   kv::PrefixMatch explained = match;
   m_cache.explainMiss({&sequence.chain, sequence.tokens}, explained);

@@ -32,7 +32,8 @@ Sequence::Sequence(SequenceSpec theSpec,
       arrivalOrder(theArrivalOrder),
       tokens(spec.promptIds),
       chain(std::move(theChain)),
-      table(spec.id, blockSize) {}
+      table(spec.id, blockSize),
+      rootArrival(theArrivalOrder) {}
 
 void Sequence::setState(RequestState state) {
   if (state == progress.state) return;

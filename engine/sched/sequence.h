@@ -26,6 +26,10 @@ struct SequenceSpec {
   bool readsPrefixCache =
       true;  // false when every prompt position must be computed (prompt logprobs)
   SloTarget slo;
+  RequestId root;       // the request that it is part of; none = its own
+  int numBranches = 1;  // sequences that the request becomes, itself included
+  // Beams go on together: they are preempted together and wait for each other.
+  bool isBeam = false;
 };
 
 // Counters that one step may change; restored as one value when the step is abandoned.
@@ -66,6 +70,9 @@ struct Sequence {
   std::uint64_t lastStep = 0;  // last committed step that had a row of it
   std::uint64_t turn = 0;      // counts committed rows of all requests: who has the least goes first
 
+  std::uint64_t rootArrival = 0;  // arrivalOrder of its root: branches stand together in the queue
+  bool hasBranched = false;       // its branches count by themselves
+
   // Scratch of the plan being made.
   int planRow = -1;
 
@@ -76,6 +83,12 @@ struct Sequence {
   std::int64_t numOutput() const { return numTokens() - numPrompt(); }
 
   std::int64_t numPending() const { return numTokens() - progress.numComputed; }
+
+  // All of its tokens are computed and the next one is not chosen yet (beams).
+  bool isHeld() const { return numPending() == 0; }
+
+  // Sequences that it takes of max-seqs.
+  std::int64_t numSeats() const { return hasBranched ? 1 : spec.numBranches; }
 
   // Only its newest token is to be computed, and that token was sampled. Not "has output": a
   // resumed request prefills again.

@@ -73,6 +73,13 @@ struct StepPlan {
 
 inline constexpr std::size_t kMaxWaitDecisions = 64;
 
+// A sequence that splits off a row's own at its newest token: same tokens but for that one.
+struct Branch {
+  RequestId child;
+  TokenId token = -1;
+  FinishReason finish = FinishReason::None;  // as in RowResult
+};
+
 // What became of one row, in the plan's order.
 struct RowResult {
   // Accepted drafts, then the one token sampled after them: 1 to 1 + numDrafts of a row that
@@ -81,6 +88,9 @@ struct RowResult {
   // Stop, Cancelled or Failed as the caller found; None otherwise. Limits of length and context are
   // the scheduler's: it ends a request with Length by itself.
   FinishReason finish = FinishReason::None;
+  std::span<const Branch> branches = {};  // of a row with tokens
+  // No token yet: extend(), fork() or finish() says between steps how the sequence goes on.
+  bool holds = false;
 };
 
 struct FinishedRequest {

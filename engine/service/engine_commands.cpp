@@ -20,9 +20,7 @@ constexpr const char* kNoModel = "no model is loaded";
 // --- loads
 
 void EngineThread::on(LoadModel& command, std::int64_t) {
-  Result<void> checked = checkServable(command.config.load);
-  if (checked) checked = checkServable(command.config.limits);
-  if (!checked) {
+  if (const Result<void> checked = checkServable(command.config); !checked) {
     m_shared.outbox.push(LoadFailed{command.config.load.modelPath, checked.error()});
     return;
   }
@@ -153,7 +151,10 @@ void EngineThread::on(Cancel& command, std::int64_t) {
 // --- knobs and gates
 
 void EngineThread::on(SetLimits& command, std::int64_t) {
-  if (const auto checked = checkServable(command.limits); !checked) {
+  Result<void> checked = checkServable(command.limits);
+  // without a model the draft may still come with the next one
+  if (checked && m_session) checked = checkTogether({m_config.load, command.limits});
+  if (!checked) {
     m_shared.outbox.push(Notice{Severity::Warning, checked.error().message});
     return;
   }

@@ -34,7 +34,8 @@ EngineStep::EngineStep(ModelSession& session,
       m_gate(gate),
       m_hasCommands(std::move(hasCommands)),
       m_checkInvariants(checkInvariants),
-      m_drafts(session) {}
+      m_drafts(session),
+      m_beams(session) {}
 
 StepOutcome EngineStep::run() {
   if (!plan()) return StepOutcome::NoWork;
@@ -50,7 +51,7 @@ StepOutcome EngineStep::run() {
 bool EngineStep::plan() {
   const Clock& clock = m_session.channels().clock;
   m_t0Ns = clock.nowNs();
-  m_drafts.propose();
+  propose();
   m_plan = m_session.scheduler().plan(m_t0Ns);
   m_scheduleNs = clock.nowNs() - m_t0Ns;
   if (m_checkInvariants) requireNone(sched::findPlanViolations(m_plan, m_session.scheduler()));
@@ -58,6 +59,18 @@ bool EngineStep::plan() {
   summarize();
   m_session.scheduler().commitStep({});
   return false;
+}
+
+// A draft model computes before the step is planned: a cancel stops it like a step.
+void EngineStep::propose() {
+  if (m_session.draft() == nullptr) return m_drafts.propose(nullptr);
+  std::vector<RequestId> requests;
+  for (const sched::Sequence* sequence : m_session.scheduler().running()) {
+    requests.push_back(m_session.find(sequence->spec.id)->root());
+  }
+  m_gate.open(std::move(requests));
+  m_drafts.propose(&m_gate.flag());
+  m_gate.close();
 }
 
 bool EngineStep::reserve() {
@@ -72,10 +85,14 @@ bool EngineStep::reserve() {
                                    static_cast<std::size_t>(row.numTokens)),
                       row.firstPosition, row.blockTable, numLogitRows});
     m_sampledRows.insert(m_sampledRows.end(), static_cast<std::size_t>(numLogitRows), i);
-    requests.push_back(row.request);
+    requests.push_back(m_session.find(row.request)->root());
   }
   m_outcomes.assign(m_plan.rows.size(), {});
-  for (std::size_t i = 0; i < m_outcomes.size(); ++i) m_outcomes[i].run.drafts = draftsOf(i);
+  for (std::size_t i = 0; i < m_outcomes.size(); ++i) {
+    speculate::DraftRun& run = m_outcomes[i].run;
+    run.drafts = draftsOf(i);
+    if (!run.drafts.empty()) run.drawnFrom = m_drafts.drawnFrom(m_plan.rows[i].request);
+  }
   m_gate.open(std::move(requests));
   if (!m_hasCommands()) return true;
   // a command that came before the gate opened could not stop the step: look at it first
@@ -127,14 +144,58 @@ void EngineStep::sampleRow(std::size_t row, std::span<const float> logits) {
   const sched::PlanRow& planned = m_plan.rows[row];
   ServedRequest* served = m_session.find(planned.request);
   CHECK(served != nullptr);
-  speculate::RunContext context;
-  context.params = &served->spec.sampling;
-  context.history = &served->history;
-  context.position = planned.kvLength() - planned.numDrafts;
-  context.wantRowHash = served->spec.wantRowHashes;
+  if (served->isBeam()) return sampleBeam(row, logits);
+  const speculate::RunContext context = contextOf(*served, planned);
   const Result<void> verified = speculate::verifyNext(m_sampler, context, logits, outcome.run);
   if (!verified) {
     outcome.failure = verified.error();
+    outcome.finish = FinishReason::Failed;
+  } else if (served->group != nullptr && !served->group->hasBranched) {
+    sampleOthers(row, logits);
+  }
+}
+
+speculate::RunContext EngineStep::contextOf(ServedRequest& served,
+                                            const sched::PlanRow& row) const {
+  speculate::RunContext context;
+  context.params = &served.spec.sampling;
+  context.history = &served.history;
+  context.sample = static_cast<std::uint64_t>(served.choice);
+  context.position = row.kvLength() - row.numDrafts;
+  context.wantRowHash = served.spec.wantRowHashes;
+  return context;
+}
+
+// The request's other samples begin with the same row: the prompt is computed once.
+void EngineStep::sampleOthers(std::size_t row, std::span<const float> logits) {
+  RowOutcome& outcome = m_outcomes[row];
+  ServedRequest& served = *m_session.find(m_plan.rows[row].request);
+  for (int i = 1; i < served.group->numSamples; ++i) {
+    speculate::RunContext context = contextOf(served, m_plan.rows[row]);
+    context.sample = static_cast<std::uint64_t>(i);
+    speculate::DraftRun run;
+    // the row gave the first sample its token, so it gives one to each
+    CHECK(speculate::verifyNext(m_sampler, context, logits, run).isOk());
+    outcome.firstOfOthers.push_back(std::move(run.tokens.front()));
+  }
+}
+
+void EngineStep::sampleBeam(std::size_t row, std::span<const float> logits) {
+  RowOutcome& outcome = m_outcomes[row];
+  ServedRequest& served = *m_session.find(m_plan.rows[row].request);
+  sample::DrawRequest draw;
+  draw.logits = logits;
+  draw.params = &served.spec.sampling;
+  draw.history = &served.history;
+  draw.position = m_plan.rows[row].kvLength();
+  draw.wantRowHash = served.spec.wantRowHashes;
+  auto candidates = m_sampler.best(draw, served.group->search->numCandidates());
+  outcome.run.isOpen = false;
+  outcome.holds = candidates.isOk();
+  if (candidates) {
+    outcome.candidates = std::move(candidates).value();
+  } else {
+    outcome.failure = candidates.error();
     outcome.finish = FinishReason::Failed;
   }
 }
@@ -145,9 +206,10 @@ void EngineStep::commit() {
   m_results.clear();
   for (std::size_t row = 0; row < m_outcomes.size(); ++row) {
     RowOutcome& outcome = m_outcomes[row];
+    branchOff(row);  // from what the first sample was before its token
     feedText(row);
     if (outcome.failure) m_session.find(m_plan.rows[row].request)->failure = outcome.failure;
-    m_results.push_back({outcome.ids, outcome.finish});
+    m_results.push_back({outcome.ids, outcome.finish, outcome.planned, outcome.holds});
   }
   const std::int64_t textNs = clock.nowNs() - beginNs;
   m_ended = m_session.scheduler().commitStep(m_results);
@@ -163,6 +225,7 @@ void EngineStep::feedText(std::size_t row) {
   for (const SampledToken& token : outcome.run.tokens) {
     if (outcome.finish != FinishReason::None) return;
     served.history.append(token.id);
+    served.cumulativeLogprob += token.logprob;
     OutputText::Piece piece = served.output.feed(token.id);
     outcome.ids.push_back(token.id);
     outcome.text += piece.text;
@@ -170,9 +233,27 @@ void EngineStep::feedText(std::size_t row) {
   }
 }
 
+void EngineStep::branchOff(std::size_t row) {
+  RowOutcome& outcome = m_outcomes[row];
+  int choice = 0;
+  for (SampledToken& token : outcome.firstOfOthers) {
+    const RequestId id = m_session.addBranch(m_plan.rows[row].request, ++choice);
+    ServedRequest& child = *m_session.find(id);
+    child.history.append(token.id);
+    child.cumulativeLogprob = token.logprob;
+    OutputText::Piece piece = child.output.feed(token.id);
+    outcome.planned.push_back(
+        {id, token.id, piece.isStop ? FinishReason::Stop : FinishReason::None});
+    outcome.branches.push_back({id, std::move(token), std::move(piece.text)});
+  }
+}
+
+// A beam's row counts as the one token that comes of it.
 std::int64_t EngineStep::numNewTokens() const {
   std::int64_t sum = 0;
-  for (const RowOutcome& outcome : m_outcomes) sum += static_cast<std::int64_t>(outcome.ids.size());
+  for (const RowOutcome& outcome : m_outcomes) {
+    sum += std::ssize(outcome.ids) + std::ssize(outcome.branches) + (outcome.holds ? 1 : 0);
+  }
   return sum;
 }
 
@@ -180,6 +261,12 @@ void EngineStep::publish() {
   publishEntries();
   for (std::size_t row = 0; row < m_plan.rows.size(); ++row) publishRow(row);
   for (const sched::FinishedRequest& ended : m_ended) m_session.close(ended);
+  for (std::size_t row = 0; row < m_outcomes.size(); ++row) {
+    if (m_outcomes[row].holds) {
+      m_beams.keep(m_plan.rows[row].request, std::move(m_outcomes[row].candidates));
+    }
+  }
+  m_beams.advance(m_t1Ns);
   m_drafts.recordStep(m_plan, numNewTokens(), m_t1Ns - m_t0Ns);
   m_decodeRate.add(m_t1Ns, numNewTokens());
   m_prefillRate.add(m_t1Ns, m_plan.prefillTokens);
@@ -214,23 +301,44 @@ void EngineStep::publishRow(std::size_t index) {
                                        static_cast<std::uint16_t>(row.numDrafts),
                                        static_cast<std::uint16_t>(outcome.run.numAccepted()),
                                        row.phase});
+  if (outcome.holds) noteTokens(row.request, 1);
   if (outcome.ids.empty()) return;
-  ServedRequest& served = *m_session.find(row.request);
+  noteTokens(row.request, std::ssize(outcome.ids));
+  for (std::size_t i = 0; i < outcome.ids.size(); ++i) publishToken(row, outcome.run, i);
+  outcome.run.tokens.resize(outcome.ids.size());
+  m_session.tell(*m_session.find(row.request), std::move(outcome.text),
+                 std::move(outcome.run.tokens), m_t1Ns);
+  for (BranchOutcome& branch : outcome.branches) publishBranch(index, branch);
+}
+
+void EngineStep::noteTokens(RequestId id, std::int64_t count) {
+  ServedRequest& served = *m_session.find(id);
   if (served.times.firstTokenNs < 0) {
     served.times.prefilledNs = m_executedNs;
     served.times.firstTokenNs = m_t1Ns;
-    channels.recorder.record(RequestRecord{row.request.value, m_executedNs, 0, 0,
-                                           RequestEvent::Prefilled, Reason::None});
+    const SessionChannels& channels = m_session.channels();
     channels.recorder.record(
-        RequestRecord{row.request.value, m_t1Ns, 0, 0, RequestEvent::FirstToken, Reason::None});
+        RequestRecord{id.value, m_executedNs, 0, 0, RequestEvent::Prefilled, Reason::None});
+    channels.recorder.record(
+        RequestRecord{id.value, m_t1Ns, 0, 0, RequestEvent::FirstToken, Reason::None});
   }
   served.times.lastTokenNs = m_t1Ns;
-  served.rate.add(m_t1Ns, static_cast<std::int64_t>(outcome.ids.size()));
-  for (std::size_t i = 0; i < outcome.ids.size(); ++i) publishToken(row, outcome.run, i);
-  TextDelta delta{row.request, std::move(outcome.text), {}, m_t1Ns};
-  delta.tokens = std::move(outcome.run.tokens);
-  delta.tokens.resize(outcome.ids.size());
-  channels.outbox.push(std::move(delta));
+  if (!served.isBeam()) served.rate.add(m_t1Ns, count);
+}
+
+void EngineStep::publishBranch(std::size_t row, BranchOutcome& branch) {
+  ServedRequest& served = *m_session.find(branch.id);
+  trace::TraceRecorder& recorder = m_session.channels().recorder;
+  const auto position = static_cast<std::int32_t>(m_plan.rows[row].kvLength());
+  recorder.record(BranchRecord{branch.id.value, served.parent.value, m_t1Ns,
+                               served.cumulativeLogprob, position, branch.token.id,
+                               BranchOp::Fork});
+  noteTokens(branch.id, 1);
+  recorder.record(TokenRecord{branch.id.value, m_t1Ns, branch.token.id, position,
+                              branch.token.logprob, TokenSource::Target});
+  std::vector<SampledToken> tokens;
+  tokens.push_back(std::move(branch.token));
+  m_session.tell(served, std::move(branch.text), std::move(tokens), m_t1Ns);
 }
 
 void EngineStep::publishToken(const sched::PlanRow& row,

@@ -12,6 +12,7 @@
 #include "engine/api/accounting.h"
 #include "engine/api/snapshot.h"
 #include "engine/sample/sampler.h"
+#include "engine/service/beam_stage.h"
 #include "engine/service/draft_stage.h"
 #include "engine/service/model_session.h"
 #include "engine/service/step_gate.h"
@@ -51,6 +52,13 @@ class EngineStep {
   double prefillTokensPerSecond(std::int64_t nowNs) { return m_prefillRate.perSecond(nowNs); }
 
  private:
+  // A sample that began with this step.
+  struct BranchOutcome {
+    RequestId id;
+    SampledToken token;
+    std::string text;
+  };
+
   // What became of one row of the plan.
   struct RowOutcome {
     speculate::DraftRun run;
@@ -58,9 +66,15 @@ class EngineStep {
     std::string text;
     FinishReason finish = FinishReason::None;
     std::optional<Error> failure;
+    std::vector<SampledToken> firstOfOthers;  // of the samples 1, 2, ... that split off here
+    std::vector<BranchOutcome> branches;      // the same, as sequences
+    std::vector<sched::Branch> planned;       // the same, for the scheduler
+    bool holds = false;                       // a beam: its candidates instead of a token
+    std::vector<sample::BeamCandidate> candidates;
   };
 
   bool plan();
+  void propose();
   bool reserve();
   Result<void> execute();
   void sample(int first, int count, const float* logits);
@@ -70,7 +84,13 @@ class EngineStep {
   StepOutcome abandon(const Error& error);
   std::span<const TokenId> draftsOf(std::size_t row) const;
   void sampleRow(std::size_t row, std::span<const float> logits);
+  speculate::RunContext contextOf(ServedRequest& served, const sched::PlanRow& row) const;
+  void sampleOthers(std::size_t row, std::span<const float> logits);
+  void sampleBeam(std::size_t row, std::span<const float> logits);
   void feedText(std::size_t row);
+  void branchOff(std::size_t row);
+  void publishBranch(std::size_t row, BranchOutcome& branch);
+  void noteTokens(RequestId id, std::int64_t count);
   void publishToken(const sched::PlanRow& row, const speculate::DraftRun& run, std::size_t index);
   std::int64_t numNewTokens() const;
   void publishEntries();
@@ -85,6 +105,7 @@ class EngineStep {
   const bool m_checkInvariants;
   sample::Sampler m_sampler;
   DraftStage m_drafts;
+  BeamStage m_beams;
 
   sched::StepPlan m_plan;  // kept: the scheduler's own ends with the commit
   std::vector<exec::SequenceRows> m_rows;

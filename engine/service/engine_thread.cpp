@@ -110,9 +110,7 @@ void EngineThread::latch(const std::string& sentence) {
   m_shared.outbox.push(Notice{Severity::Failure, "the engine stopped: " + sentence});
   // the session is in an unknown state: nothing of it is asked again
   std::vector<RequestId> open;
-  if (m_session) {
-    for (const auto& [id, request] : m_session->requests()) open.push_back(id);
-  }
+  if (m_session) open = m_session->openRequests();
   m_step.reset();
   m_session.reset();
   for (const RequestId id : open) {

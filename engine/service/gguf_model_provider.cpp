@@ -13,6 +13,7 @@
 #include "engine/model/memory_estimate.h"
 #include "engine/model/safe_text.h"
 #include "engine/service/chat_renderer.h"
+#include "engine/text/vocabulary_match.h"
 
 namespace engine::service {
 
@@ -84,6 +85,9 @@ class GgufOpenedModel final : public OpenedModel {
     kernels::KvType kvType = kernels::KvType::BF16;
     std::int64_t maxContext = 0;
     SteadyTime startedAt;
+    // of the draft model; no source = there is none
+    std::shared_ptr<const model::WeightSource> draftSource;
+    model::ModelConfig draftConfig;
   };
 
   explicit GgufOpenedModel(Facts facts) : m_facts(std::move(facts)) {}
@@ -97,9 +101,20 @@ class GgufOpenedModel final : public OpenedModel {
     }
     LoadedModel loaded;
     loaded.executor = std::move(executor).value();
+    if (m_facts.draftSource) {
+      observer.progress("packing the draft model", 0.0);
+      auto draft =
+          exec::ModelExecutor::create(m_facts.draftSource, m_facts.draftConfig, options);
+      if (!draft) {
+        TRY_VOID(checkStopped(observer.cancel));
+        return draft.error();
+      }
+      loaded.draft = std::move(draft).value();
+      loaded.draftContext = m_facts.draftConfig.trainedContext;
+    }
     loaded.tokenizer = m_facts.tokenizer;
     loaded.renderChat = m_facts.chat.render;
-    loaded.info = describe(*loaded.executor);
+    loaded.info = describe(*loaded.executor, loaded.draft.get());
     loaded.shape = TRY(shapeOf(*loaded.executor));
     return loaded;
   }
@@ -113,10 +128,17 @@ class GgufOpenedModel final : public OpenedModel {
     options.backend = m_facts.backend;
     options.kvType = m_facts.kvType;
     options.blockSize = config.load.blockSize;
-    options.numBlocks = TRY(model::resolveKvBlocks(
-        config.load, static_cast<std::int64_t>(layout.bytesPerBlock()), freeBytesNow(),
-        model::usefulBlocks(config, m_facts.maxContext)));
-    TRY_VOID(checkPool(options.numBlocks, static_cast<std::int64_t>(layout.bytesPerBlock())));
+    auto bytesPerBlock = static_cast<std::int64_t>(layout.bytesPerBlock());
+    if (m_facts.draftSource) {
+      // both pools hold the same tokens, and together no more than was asked for
+      kernels::KvLayout draft = model::kvLayoutOf(m_facts.draftConfig.decoder, config.load);
+      draft.type = m_facts.kvType;
+      bytesPerBlock += static_cast<std::int64_t>(draft.bytesPerBlock());
+    }
+    options.numBlocks =
+        TRY(model::resolveKvBlocks(config.load, bytesPerBlock, freeBytesNow(),
+                                   model::usefulBlocks(config, m_facts.maxContext)));
+    TRY_VOID(checkPool(options.numBlocks, bytesPerBlock));
     options.maxBatchedTokens = rowsFor(config.limits);
     options.threads = config.load.threads;
     options.cancel = observer.cancel;
@@ -151,7 +173,8 @@ class GgufOpenedModel final : public OpenedModel {
     return shape;
   }
 
-  std::shared_ptr<const ModelInfo> describe(const exec::Executor& executor) const {
+  std::shared_ptr<const ModelInfo> describe(const exec::Executor& executor,
+                                            const exec::Executor* draft) const {
     const model::ModelConfig& config = m_facts.config;
     const kernels::BackendInfo backend = executor.info();
     auto info = std::make_shared<ModelInfo>();
@@ -177,6 +200,12 @@ class GgufOpenedModel final : public OpenedModel {
     info->weightBytes = static_cast<std::int64_t>(backend.weightBytes);
     info->kvBytes = static_cast<std::int64_t>(backend.kvBytes);
     info->scratchBytes = static_cast<std::int64_t>(backend.scratchBytes);
+    if (draft != nullptr) {
+      const kernels::BackendInfo own = draft->info();
+      info->draftName = m_facts.draftConfig.name;
+      info->draftWeightBytes = static_cast<std::int64_t>(own.weightBytes);
+      info->draftKvBytes = static_cast<std::int64_t>(own.kvBytes);
+    }
     info->kvBytesPerToken = static_cast<std::int64_t>(executor.layout().bytesPerToken());
     const std::chrono::duration<double, std::milli> took =
         std::chrono::steady_clock::now() - m_facts.startedAt;
@@ -186,6 +215,22 @@ class GgufOpenedModel final : public OpenedModel {
 
   Facts m_facts;
 };
+
+// Opens the draft model and compares what its tokens mean with the large one's.
+Result<void> openDraft(const LoadConfig& load,
+                       const text::Vocabulary& vocabulary,
+                       GgufOpenedModel::Facts& facts) {
+  if (load.draftModelPath.empty()) return {};
+  std::shared_ptr<const model::WeightSource> source =
+      TRY(model::GgufWeightSource::open(load.draftModelPath));
+  facts.draftConfig = TRY(source->configFor(0));
+  const text::Vocabulary own = TRY(source->vocabulary());
+  if (const auto same = text::checkSameTokens(vocabulary, own); !same) {
+    return model::fileError(same.error().code, load.draftModelPath, same.error().message);
+  }
+  facts.draftSource = source;
+  return {};
+}
 
 }  // namespace
 
@@ -202,6 +247,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
   facts.maxContext = TRY(chooseContext(config.load.maxContext, facts.config.trainedContext));
   TRY_VOID(checkStopped(observer.cancel));
   text::Vocabulary vocabulary = TRY(facts.source->vocabulary());
+  TRY_VOID(openDraft(config.load, vocabulary, facts));
   observer.progress("reading", 0.5);
   facts.chat = makeChatRenderer(vocabulary);
   auto tokenizer = text::createTokenizer(std::move(vocabulary));
@@ -218,7 +264,10 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
 // Live knobs may change after the load: the estimate takes them as they are by default.
 Result<MemoryEstimate> GgufModelProvider::estimate(const LoadConfig& config) {
   const auto source = TRY(model::GgufWeightSource::open(config.modelPath));
-  return model::estimateMemory(*source, {config, {}}, freeBytesNow());
+  const EngineConfig whole{config, {}};
+  if (config.draftModelPath.empty()) return model::estimateMemory(*source, whole, freeBytesNow());
+  const auto draft = TRY(model::GgufWeightSource::open(config.draftModelPath));
+  return model::estimateMemory(*source, whole, freeBytesNow(), draft.get());
 }
 
 }  // namespace engine::service

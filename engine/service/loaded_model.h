@@ -25,6 +25,8 @@ struct LoadedModel {
   // The conversation through its own or the model's chat template. Unsupported when there is none.
   std::function<Result<text::OriginText>(const ChatPrompt&)> renderChat;
   std::unique_ptr<exec::Executor> executor;
+  std::unique_ptr<exec::Executor> draft;  // null without a draft model
+  std::int64_t draftContext = 0;          // that it was trained for
   accounting::ModelShape shape;  // what its steps cost
 };
 

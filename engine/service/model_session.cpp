@@ -67,13 +67,15 @@ ServedRequest* ModelSession::find(RequestId id) {
 
 Result<std::vector<TokenId>> ModelSession::prepare(const RequestSpec& spec) {
   TRY_VOID(checkRequest(spec, m_model.executor->vocabSize()));
+  TRY_VOID(checkAllocator(spec.sampling));
   return tryEncoding([&] { return encodePrompt(spec, m_model); });
 }
 
 void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
   RequestTimes times;
   times.arrivalNs = arrivalNs;
-  if (m_requests.contains(spec.id)) {
+  if (m_requests.contains(spec.id) || m_groups.contains(spec.id) ||
+      spec.id.value >= kFirstChildId) {
     m_channels.outbox.push(
         Notice{Severity::Warning,
                fmt::format("request id {} is in use; the second was ignored", spec.id.value)});
@@ -106,12 +108,19 @@ void ModelSession::enqueue(RequestSpec spec, std::vector<TokenId> promptIds, Req
   sequence.cacheNamespace = spec.cacheNamespace;
   sequence.arrivalNs = times.arrivalNs;
   sequence.slo = spec.slo;
+  const bool isSeveral = hasChoices(spec.sampling);
+  if (isSeveral) {
+    sequence.numBranches = ChoiceGroup(id, spec.sampling).numSamples;
+    sequence.isBeam = spec.sampling.beamWidth > 0;
+  }
+  spec.prompt = TokenPrompt{};
   if (const auto refused = m_scheduler.submit(std::move(sequence))) {
     return refuse(spec, times, refusalError(*refused), refused->reason);
   }
   ServedRequest& served =
       m_requests.try_emplace(id, std::move(spec), promptIds, *m_model.tokenizer).first->second;
   served.times = times;
+  if (isSeveral) openGroup(served, std::ssize(promptIds));
   record(id, RequestEvent::Queued, Reason::WaitsStart, 0, 0);
   m_channels.outbox.push(RequestStarted{id, std::move(promptIds)});
 }
@@ -126,10 +135,6 @@ void ModelSession::refuse(const RequestSpec& spec,
   m_channels.outbox.push(std::move(message));
 }
 
-void ModelSession::cancel(RequestId id) {
-  if (const auto ended = m_scheduler.finish(id, FinishReason::Cancelled)) close(*ended);
-}
-
 void ModelSession::fail(RequestId id, const Error& error) {
   if (ServedRequest* served = find(id)) served->failure = error;
   if (const auto ended = m_scheduler.finish(id, FinishReason::Failed)) close(*ended);
@@ -138,10 +143,21 @@ void ModelSession::fail(RequestId id, const Error& error) {
 void ModelSession::endAll(FinishReason reason, const std::string& sentence) {
   while (!m_requests.empty()) {
     const RequestId id = m_requests.begin()->first;
-    m_requests.begin()->second.failure = Error{ErrorCode::Internal, sentence};
+    ServedRequest& served = m_requests.begin()->second;
+    served.failure = Error{ErrorCode::Internal, sentence};
+    if (served.group) served.group->explanation = sentence;
     const auto ended = m_scheduler.finish(id, reason);
     close(ended.value_or(sched::FinishedRequest{id, reason, Reason::FailedStep, 0, 0, {}, 0}));
   }
+}
+
+std::vector<RequestId> ModelSession::openRequests() const {
+  std::vector<RequestId> open;
+  for (const auto& [id, served] : m_requests) {
+    if (served.group == nullptr) open.push_back(id);
+  }
+  for (const auto& [id, group] : m_groups) open.push_back(id);
+  return open;
 }
 
 std::string ModelSession::explain(const ServedRequest& request,
@@ -162,11 +178,24 @@ void ModelSession::close(const sched::FinishedRequest& ended) {
   record(ended.request, RequestEvent::Detokenised, Reason::None, ended.usage.completionTokens, 0);
   record(ended.request, isCancelled ? RequestEvent::Cancelled : RequestEvent::Finished,
          ended.reason, ended.a, ended.b);
-  if (ended.finish != FinishReason::Stop) {
+  if (ended.finish != FinishReason::Stop && !served.isBeam()) {
     // what a stop string might still have claimed
     std::string rest = served.output.finish();
-    if (!rest.empty()) m_channels.outbox.push(TextDelta{ended.request, std::move(rest), {}});
+    if (!rest.empty()) tell(served, std::move(rest), {}, -1);
   }
+  const std::shared_ptr<ChoiceGroup> group = served.group;
+  if (group) {
+    closeBranch(served, ended);
+  } else {
+    tellEnd(served, ended);
+  }
+  record(ended.request, RequestEvent::Published, Reason::None, 0, 0);
+  remember(served, ended);
+  m_requests.erase(found);
+  if (group) settle(group);
+}
+
+void ModelSession::tellEnd(const ServedRequest& served, const sched::FinishedRequest& ended) {
   RequestFinished message;
   message.request = ended.request;
   message.reason = ended.finish;
@@ -176,15 +205,15 @@ void ModelSession::close(const sched::FinishedRequest& ended) {
   message.times = served.times;
   message.preemptions = ended.preemptions;
   m_channels.outbox.push(std::move(message));
-  record(ended.request, RequestEvent::Published, Reason::None, 0, 0);
-  remember(served, ended);
-  m_requests.erase(found);
 }
 
 void ModelSession::remember(const ServedRequest& request, const sched::FinishedRequest& ended) {
   RequestSnapshot snapshot;
   snapshot.id = ended.request;
   snapshot.label = request.spec.label;
+  snapshot.parent = request.parent;
+  snapshot.choice = request.choice;
+  snapshot.cumulativeLogprob = request.cumulativeLogprob;
   snapshot.state = RequestState::Finished;
   snapshot.reason = ended.reason;
   snapshot.reasonA = ended.a;

@@ -33,22 +33,46 @@ class ModelSession {
 
   // Answers with RequestStarted, or with RequestFinished that says why not.
   void submit(RequestSpec spec, std::int64_t arrivalNs);
-  // Nothing when the id is not known: it has ended already.
+  // A request with all of its sequences. Nothing when the id is not known: it has ended already.
   void cancel(RequestId id);
-  // Ends the request as failed with the error's sentence.
+  // Ends the request that this sequence belongs to as failed with the error's sentence.
   void fail(RequestId id, const Error& error);
   // Ends everything, each with this sentence.
   void endAll(FinishReason reason, const std::string& sentence);
-  // The scheduler ended it: tells the front end and forgets it.
+  // The scheduler ended the sequence: tells the front end and forgets it.
   void close(const sched::FinishedRequest& ended);
 
+  // By sequence.
   ServedRequest* find(RequestId id);
 
-  const std::unordered_map<RequestId, ServedRequest>& requests() const { return m_requests; }
+  // Requests that the front end waits for.
+  std::vector<RequestId> openRequests() const;
+
+  // Null when the request is one sequence, or not open.
+  std::shared_ptr<ChoiceGroup> groupOf(RequestId root) const {
+    const auto found = m_groups.find(root);
+    return found == m_groups.end() ? nullptr : found->second;
+  }
+
+  // Text and tokens of a sequence, told now or when its request has ended.
+  void tell(ServedRequest& served,
+            std::string text,
+            std::vector<SampledToken> tokens,
+            std::int64_t timeNs);
+
+  // A sequence that splits off this one; it begins as its copy.
+  RequestId addBranch(RequestId parent, int choice);
+  // A beam that nobody goes on with.
+  void dropBeam(RequestId id);
+  // Ends a beam search: what is still alive ends with `reason` here.
+  void finishBeams(const std::shared_ptr<ChoiceGroup>& group, FinishReason reason);
 
   const LoadedModel& model() const { return m_model; }
 
   exec::Executor& executor() { return *m_model.executor; }
+
+  // Null without a draft model.
+  exec::Executor* draft() { return m_model.draft.get(); }
 
   sched::Scheduler& scheduler() { return m_scheduler; }
 
@@ -66,6 +90,13 @@ class ModelSession {
  private:
   Result<std::vector<TokenId>> prepare(const RequestSpec& spec);
   void enqueue(RequestSpec spec, std::vector<TokenId> promptIds, RequestTimes times);
+  void openGroup(ServedRequest& served, std::int64_t promptTokens);
+  Result<void> checkAllocator(const SamplingParams& sampling) const;
+  void endOpen(const std::shared_ptr<ChoiceGroup>& group);
+  void closeBranch(ServedRequest& served, const sched::FinishedRequest& ended);
+  void settle(const std::shared_ptr<ChoiceGroup>& group);
+  void tellGroup(ChoiceGroup& group);
+  void tellEnd(const ServedRequest& served, const sched::FinishedRequest& ended);
   void refuse(const RequestSpec& spec,
               const RequestTimes& times,
               const Error& error,
@@ -77,7 +108,9 @@ class ModelSession {
   SessionChannels m_channels;
   kv::KvCache m_cache;
   sched::Scheduler m_scheduler;
-  std::unordered_map<RequestId, ServedRequest> m_requests;
+  std::unordered_map<RequestId, ServedRequest> m_requests;  // by sequence
+  std::unordered_map<RequestId, std::shared_ptr<ChoiceGroup>> m_groups;  // by request
+  std::uint64_t m_nextChild = kFirstChildId;
   std::deque<RequestSnapshot> m_lastFinished;
 };
 

@@ -5,13 +5,13 @@
 namespace engine::service {
 
 OutputText::OutputText(const text::Tokenizer& tokenizer, const SamplingParams& params)
-    : m_tokenizer(tokenizer),
+    : m_tokenizer(&tokenizer),
       m_ignoreEos(params.ignoreEos),
       m_decoder(tokenizer),
       m_stops(params.stop) {}
 
 bool OutputText::isEnd(TokenId id) const {
-  return !m_ignoreEos && std::ranges::binary_search(m_tokenizer.endOfGeneration(), id);
+  return !m_ignoreEos && std::ranges::binary_search(m_tokenizer->endOfGeneration(), id);
 }
 
 OutputText::Piece OutputText::feed(TokenId id) {

@@ -12,7 +12,7 @@
 
 namespace engine::service {
 
-// Engine thread only. The tokenizer must outlive it.
+// Engine thread only; a copy goes on by itself. The tokenizer must outlive it.
 class OutputText {
  public:
   struct Piece {
@@ -26,10 +26,11 @@ class OutputText {
   // What was held back, at an end other than a stop string. An unfinished character is left out.
   std::string finish();
 
- private:
+  // Whether this token ends the answer.
   bool isEnd(TokenId id) const;
 
-  const text::Tokenizer& m_tokenizer;
+ private:
+  const text::Tokenizer* m_tokenizer;
   bool m_ignoreEos;
   text::StreamDecoder m_decoder;
   text::StopMatcher m_stops;

@@ -97,13 +97,6 @@ std::string promptTooLongSentence(std::int64_t promptTokens, std::int64_t maxCon
 
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize) {
   TRY_VOID(checkSamplingParams(spec.sampling, vocabSize));
-  const auto notBuilt = [](const char* what, int value) {
-    return Error{ErrorCode::Unsupported,
-                 fmt::format("{} is {}; only 1 answer a request is built so far", what, value)};
-  };
-  if (spec.sampling.n > 1) return notBuilt("n", spec.sampling.n);
-  if (spec.sampling.bestOf > 1) return notBuilt("best-of", spec.sampling.bestOf);
-  if (spec.sampling.beamWidth > 1) return notBuilt("beam-width", spec.sampling.beamWidth);
   return {};
 }
 

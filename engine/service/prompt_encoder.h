@@ -22,7 +22,7 @@ Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt, const 
 Result<std::vector<TokenId>> tryEncoding(
     const std::function<Result<std::vector<TokenId>>()>& encode);
 
-// Values that no model can serve, and kinds of request that are not built yet.
+// Values that no model can serve.
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize);
 
 // The one sentence for a prompt that leaves its context no room to answer.

@@ -17,9 +17,6 @@ Result<void> checkServable(const LoadConfig& config) {
   if (config.device == DeviceKind::Cuda) return notBuilt("device", "cuda", "cpu is");
   if (!config.kvCache) return notBuilt("kv-cache", "off", "on is");
   if (config.swapMemoryBytes != 0) return notBuilt("swap-memory", "above 0", "0 is");
-  if (!config.draftModelPath.empty()) {
-    return notBuilt("draft-model", config.draftModelPath.c_str(), "no draft model can be given");
-  }
   return {};
 }
 
@@ -28,10 +25,13 @@ Result<void> checkServable(const SchedulerLimits& limits) {
   if (limits.preemption == PreemptionKind::Swap)
     return notBuilt("preemption", "swap", "recompute is");
   if (limits.policy == PolicyKind::Slo) return notBuilt("policy", "slo", "fcfs and priority are");
-  if (limits.speculation == SpeculationKind::Draft) {
-    return notBuilt("speculate", "draft", "off and ngram are");
-  }
   return {};
+}
+
+Result<void> checkServable(const EngineConfig& config) {
+  TRY_VOID(checkServable(config.load));
+  TRY_VOID(checkServable(config.limits));
+  return checkTogether(config);
 }
 
 }  // namespace engine::service

@@ -9,5 +9,7 @@ namespace engine::service {
 // Ranges first (checkLoadConfig), then what the engine can do today.
 Result<void> checkServable(const LoadConfig& config);
 Result<void> checkServable(const SchedulerLimits& limits);
+// Both, and whether they go together.
+Result<void> checkServable(const EngineConfig& config);
 
 }  // namespace engine::service

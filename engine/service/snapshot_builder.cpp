@@ -33,6 +33,9 @@ PoolSummary summarizePool(const kv::KvCache& cache, const std::vector<BlockSnaps
 
 void addServiceSide(RequestSnapshot& snapshot, ServedRequest& served, std::int64_t nowNs) {
   snapshot.label = served.spec.label;
+  snapshot.parent = served.parent;
+  snapshot.choice = served.choice;
+  snapshot.cumulativeLogprob = served.cumulativeLogprob;
   snapshot.times = served.times;
   snapshot.tokensPerSecond = served.rate.perSecond(nowNs);
 }

@@ -167,6 +167,15 @@ Result<bool> setSampling(const std::string& key, const ordered_json& value, Samp
     sampling.seed = TRY(seedOf(value, key));
   } else if (key == "n") {
     sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, kMostInt)));
+  } else if (key == "best_of") {
+    sampling.bestOf = static_cast<int>(TRY(wholeOf(value, key, 1, kMostInt)));
+  } else if (key == "beam_width") {
+    sampling.beamWidth = static_cast<int>(TRY(wholeOf(value, key, 0, kMostInt)));
+  } else if (key == "length_penalty") {
+    sampling.lengthPenalty = static_cast<float>(TRY(number()));
+  } else if (key == "early_stopping") {
+    if (!value.is_boolean()) return fault(key, "must be true or false");
+    sampling.earlyStopping = value.get<bool>();
   } else if (key == "ignore_eos") {
     if (!value.is_boolean()) return fault(key, "must be true or false");
     sampling.ignoreEos = value.get<bool>();

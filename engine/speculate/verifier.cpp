@@ -66,6 +66,29 @@ DraftVerdict judge(const sample::Sampler& sampler,
   return verdict;
 }
 
+double drawFor(const sample::DrawRequest& draw, DrawStream stream) {
+  return counterDraw(draw.params->seed, draw.sample, static_cast<std::uint64_t>(draw.position),
+                     stream);
+}
+
+// The draft with probability min(1, p / q), else a token of the normalised max(0, p - q).
+Result<SampledToken> tryDrawn(sample::Sampler& sampler,
+                              const sample::DrawRequest& draw,
+                              TokenId draft,
+                              const sample::Distribution& q,
+                              DraftVerdict& verdict) {
+  const sample::Distribution p = TRY(sampler.distribution(draw));
+  verdict.id = draft;
+  verdict.position = draw.position;
+  verdict.p = p.of(draft);
+  verdict.q = q.of(draft);
+  verdict.u = std::min(static_cast<float>(drawFor(draw, DrawStream::Accept)),
+                       std::nextafter(1.0f, 0.0f));
+  verdict.isAccepted = verdict.u < verdict.p / verdict.q;
+  if (verdict.isAccepted) return sampler.describe(draw, draft);
+  return sampler.describe(draw, p.lessThat(q).draw(drawFor(draw, DrawStream::Residual)));
+}
+
 }  // namespace
 
 std::size_t DraftRun::numAccepted() const {
@@ -88,14 +111,19 @@ Result<void> verifyNext(sample::Sampler& sampler,
   draw.position = context.position + static_cast<std::int64_t>(index);
   draw.wantRowHash = context.wantRowHash;
   const TriedTokens tried(context, run);
-  Result<SampledToken> drawn = sampler.sample(draw);
+  DraftVerdict verdict;
+  const bool isDrawn = index < run.drafts.size() && index < run.drawnFrom.size();
+  Result<SampledToken> drawn =
+      isDrawn ? tryDrawn(sampler, draw, run.drafts[index], run.drawnFrom[index], verdict)
+              : sampler.sample(draw);
   run.isOpen = false;
   if (!drawn) {
     if (index == 0) return drawn.error();
     return {};
   }
   if (index < run.drafts.size()) {
-    run.verdicts.push_back(judge(sampler, draw, run.drafts[index], drawn->id));
+    run.verdicts.push_back(isDrawn ? verdict
+                                   : judge(sampler, draw, run.drafts[index], drawn->id));
     run.isOpen = run.verdicts.back().isAccepted;
   }
   run.tokens.push_back(std::move(drawn).value());

@@ -6,6 +6,9 @@
 // probability p, and otherwise the draw is one from p without the guess. The draw is the one that
 // the position gets without speculation, so ids, log-probabilities and row hashes are bitwise the
 // same with it, greedy or sampled, however many guesses a step had room for.
+//
+// A guess that was itself drawn from a q is tried by a draw of its own, and so is what takes its
+// place: tokens follow p exactly, but which ones come depends on how many guesses were tried.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +32,8 @@ struct DraftVerdict {
 // One sequence's part of a step: the rows of logits after its newest token and after each guess.
 struct DraftRun {
   std::span<const TokenId> drafts;
+  // What each draft was drawn from, for requests that draw; empty = named for certain.
+  std::span<const sample::Distribution> drawnFrom;
   std::vector<SampledToken> tokens;    // guesses that stand, then the one token drawn after them
   std::vector<DraftVerdict> verdicts;  // of the guesses looked at
   bool isOpen = true;                  // wants the next row

@@ -7,7 +7,7 @@
 namespace engine::text {
 
 std::string StreamDecoder::feed(TokenId id) {
-  const std::string bytes = m_tail + m_tokenizer.pieceBytes(id, m_writeControl);
+  const std::string bytes = m_tail + m_tokenizer->pieceBytes(id, m_writeControl);
   std::string text;
   std::string_view rest = bytes;
   while (!rest.empty()) {

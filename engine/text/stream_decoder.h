@@ -13,7 +13,7 @@ namespace engine::text {
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer, bool writeControl = false)
-      : m_tokenizer(tokenizer), m_writeControl(writeControl) {}
+      : m_tokenizer(&tokenizer), m_writeControl(writeControl) {}
 
   // Text that became certain with this token; often empty inside a character. Bytes that can never
   // become a character are written as U+FFFD.
@@ -23,7 +23,7 @@ class StreamDecoder {
   std::string flush();
 
  private:
-  const Tokenizer& m_tokenizer;
+  const Tokenizer* m_tokenizer;
   bool m_writeControl = false;
   std::string m_tail;  // the bytes of one unfinished character, at most 3
 };

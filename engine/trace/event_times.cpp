@@ -18,6 +18,8 @@ std::optional<std::int64_t> ownTime(const TraceEvent& event) {
       return event.request.tNs;
     case TraceKind::Knob:
       return event.knob.tNs;
+    case TraceKind::Branch:
+      return event.branch.tNs;
     case TraceKind::None:
     case TraceKind::Slice:
     case TraceKind::Block:

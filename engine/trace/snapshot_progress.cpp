@@ -38,6 +38,8 @@ void SnapshotProgress::apply(const TraceEvent& event) {
       return on(event.token);
     case TraceKind::Request:
       return on(event.request);
+    case TraceKind::Branch:
+      return on(event.branch);
     case TraceKind::Draft:
     case TraceKind::Knob:
     case TraceKind::None:
@@ -157,6 +159,19 @@ void SnapshotProgress::on(const RequestRecord& record) {
     case RequestEvent::Published:
       break;
   }
+}
+
+void SnapshotProgress::on(const BranchRecord& record) {
+  if (record.op == BranchOp::Fork && find(record.request) == nullptr) {
+    const RequestSnapshot* parent = find(record.parent);
+    if (parent == nullptr) return;
+    RequestSnapshot child = *parent;
+    child.id = RequestId(record.request);
+    child.parent = RequestId(record.parent);
+    child.preemptions = 0;
+    m_snapshot.requests.push_back(std::move(child));
+  }
+  if (RequestSnapshot* request = find(record.request)) request->cumulativeLogprob = record.sum;
 }
 
 void SnapshotProgress::arrive(const RequestRecord& record) {

@@ -27,6 +27,7 @@ class SnapshotProgress {
   void on(const BlockRecord& record);
   void on(const TokenRecord& record);
   void on(const RequestRecord& record);
+  void on(const BranchRecord& record);
   RequestSnapshot* find(std::uint64_t request);
   void arrive(const RequestRecord& record);
   void setBack(RequestSnapshot& request, const RequestRecord& record);

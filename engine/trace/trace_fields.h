@@ -86,7 +86,11 @@ inline bool isKnown(const ByteReader&, RequestEvent v) {
 }
 
 inline bool isKnown(const ByteReader&, TraceKind v) {
-  return v <= TraceKind::Knob;
+  return v <= TraceKind::Branch;
+}
+
+inline bool isKnown(const ByteReader&, BranchOp v) {
+  return v <= BranchOp::Finish;
 }
 
 // --- configuration and model
@@ -114,7 +118,7 @@ void fields(A& a, ModelInfo& v) {
   a(v.path, v.name, v.architecture, v.quantisation, v.parameters, v.fileBytes, v.trainedContext,
     v.maxContext, v.vocabSize, v.numLayers, v.numHeads, v.numKvHeads, v.headDim, v.hasChatTemplate,
     v.backend, v.isa, v.isaNote, v.threads, v.kvDtype, v.weightBytes, v.kvBytes, v.scratchBytes,
-    v.kvBytesPerToken, v.loadMs);
+    v.kvBytesPerToken, v.loadMs, v.draftName, v.draftWeightBytes, v.draftKvBytes);
 }
 
 template <typename A>
@@ -172,8 +176,13 @@ void fields(A& a, RequestTimes& v) {
 
 template <typename A>
 void fields(A& a, TextDelta& v) {
-  a(v.request, v.text, v.tokens);
+  a(v.request, v.text, v.tokens, v.choice);
   a.time(v.timeNs);
+}
+
+template <typename A>
+void fields(A& a, ChoiceEnd& v) {
+  a(v.reason, v.completionTokens, v.cumulativeLogprob, v.score);
 }
 
 template <typename A>
@@ -183,7 +192,8 @@ void fields(A& a, RequestStarted& v) {
 
 template <typename A>
 void fields(A& a, RequestFinished& v) {
-  a(v.request, v.reason, v.explanation, v.errorCode, v.usage, v.times, v.preemptions);
+  a(v.request, v.reason, v.explanation, v.errorCode, v.usage, v.times, v.preemptions,
+    v.choices);
 }
 
 template <typename A>
@@ -215,7 +225,7 @@ template <typename A>
 void fields(A& a, RequestSnapshot& v) {
   a(v.id, v.label, v.state, v.reason, v.reasonA, v.reasonB, v.finish, v.promptTokens,
     v.computedTokens, v.totalTokens, v.outputTokens, v.cachedTokens, v.maxTokens, v.preemptions,
-    v.times, v.tokensPerSecond);
+    v.times, v.tokensPerSecond, v.parent, v.choice, v.cumulativeLogprob);
 }
 
 template <typename A>
@@ -244,8 +254,8 @@ void fields(A& a, EngineCounters& v) {
 
 template <typename A>
 void fields(A& a, SpeculationSummary& v) {
-  a(v.passes, v.drafted, v.accepted, v.tokens, v.acceptedByPosition, v.plainMsPerToken,
-    v.speculativeMsPerToken);
+  a(v.passes, v.drafted, v.accepted, v.tokens, v.acceptedByPosition, v.draftedByPosition,
+    v.plainMsPerToken, v.speculativeMsPerToken, v.savedMs, v.draftBlocks, v.draftBlocksUsed);
 }
 
 // --- events
@@ -294,6 +304,12 @@ void fields(A& a, KnobRecord& v) {
 }
 
 template <typename A>
+void fields(A& a, BranchRecord& v) {
+  a.time(v.tNs);
+  a(v.request, v.parent, v.sum, v.position, v.id, v.op);
+}
+
+template <typename A>
 void fields(A& a, TraceEvent& v) {
   TraceKind kind = v.kind;
   a(kind);
@@ -324,6 +340,8 @@ void fields(A& a, TraceEvent& v) {
       return member(RequestRecord{}, v.request);
     case TraceKind::Knob:
       return member(KnobRecord{}, v.knob);
+    case TraceKind::Branch:
+      return member(BranchRecord{}, v.branch);
   }
 }
 

@@ -29,6 +29,9 @@ TraceEvent withoutTimes(TraceEvent event) {
     case TraceKind::Knob:
       event.knob.tNs = 0;
       break;
+    case TraceKind::Branch:
+      event.branch.tNs = 0;
+      break;
     case TraceKind::None:
     case TraceKind::Slice:
     case TraceKind::Block:

@@ -70,7 +70,11 @@ void EngineClient::take() {
 }
 
 void EngineClient::on(TextDelta& message) {
-  ClientRequest& request = m_requests[message.request];
+  ClientRequest& whole = m_requests[message.request];
+  const auto choice = static_cast<std::size_t>(message.choice);
+  if (whole.others.size() < choice) whole.others.resize(choice);
+  ClientAnswer& request =
+      choice == 0 ? static_cast<ClientAnswer&>(whole) : whole.others[choice - 1];
   request.text += message.text;
   request.pieces.push_back(message.text);
   for (SampledToken& token : message.tokens) {

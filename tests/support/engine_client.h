@@ -11,14 +11,20 @@
 
 namespace test_support {
 
-struct ClientRequest {
-  bool isStarted = false;
-  std::vector<engine::TokenId> promptIds, ids;
+struct ClientAnswer {
+  std::vector<engine::TokenId> ids;
   std::vector<float> logprobs;
   std::vector<std::uint64_t> rowHashes;
   std::vector<std::vector<engine::TokenLogprob>> top;
   std::string text;
   std::vector<std::string> pieces;
+};
+
+// Of several answers the first is its own.
+struct ClientRequest : ClientAnswer {
+  bool isStarted = false;
+  std::vector<engine::TokenId> promptIds;
+  std::vector<ClientAnswer> others;  // answers 1, 2, ...
   int numFinished = 0;  // must become exactly 1
   engine::RequestFinished finished;
 };

@@ -74,6 +74,15 @@ class FakeOpenedModel final : public OpenedModel {
     }
     model.executor = std::make_unique<FakeExecutor>(m_control, load.blockSize,
                                                     load.kvBlocks > 0 ? load.kvBlocks : 64);
+    if (!load.draftModelPath.empty()) {
+      const bool isFailing = load.draftModelPath == "failing";
+      auto control = std::make_shared<FakeControl>();
+      if (isFailing) control->stepsToFail = 1'000'000;
+      model.draft = std::make_unique<FakeExecutor>(
+          isFailing ? control : m_control, load.blockSize, load.kvBlocks > 0 ? load.kvBlocks : 64,
+          load.draftModelPath == "same" ? 1 : 2);
+      model.draftContext = info->maxContext;
+    }
     model.shape.numLayers = model.shape.hidden = model.shape.numHeads = model.shape.numKvHeads =
         model.shape.headDim = model.shape.ffn = 1;
     model.shape.vocabSize = kFakeVocabSize;
@@ -99,8 +108,10 @@ std::shared_ptr<const text::Tokenizer> makeFakeTokenizer(bool addBos) {
 
 FakeExecutor::FakeExecutor(std::shared_ptr<FakeControl> control,
                            int blockSize,
-                           std::int64_t numBlocks)
+                           std::int64_t numBlocks,
+                           std::uint64_t salt)
     : m_control(std::move(control)),
+      m_salt(salt),
       m_slots(static_cast<std::size_t>(numBlocks * blockSize), TokenId{-1}) {
   m_layout.type = kernels::KvType::F32;
   m_layout.numLayers = m_layout.numKvHeads = m_layout.headDim = 1;
@@ -172,8 +183,10 @@ void FakeExecutor::fillLogits(const exec::SequenceRows& rows, std::int64_t posit
     state = mixBits(state ^ static_cast<std::uint64_t>(static_cast<std::int64_t>(token)));
   }
   for (TokenId id = 0; id < kFakeVocabSize; ++id) {
-    out[id] = static_cast<float>(
-        8.0 * counterDraw(state, 0, static_cast<std::uint64_t>(id), DrawStream::Workload));
+    const auto draw = [&](std::uint64_t salt) {
+      return counterDraw(state, salt - 1, static_cast<std::uint64_t>(id), DrawStream::Workload);
+    };
+    out[id] = static_cast<float>(m_salt == 1 ? 8.0 * draw(1) : 4.0 * (draw(1) + draw(m_salt)));
   }
   if (m_control->neverEnds) out[kFakeEnd] = -50.0f;
   out[kFakePoison] = isPoisoned ? std::numeric_limits<float>::quiet_NaN() : -50.0f;

@@ -31,7 +31,11 @@ struct FakeControl {
 
 class FakeExecutor final : public engine::exec::Executor {
  public:
-  FakeExecutor(std::shared_ptr<FakeControl> control, int blockSize, std::int64_t numBlocks);
+  // salt: another one gives another model.
+  FakeExecutor(std::shared_ptr<FakeControl> control,
+               int blockSize,
+               std::int64_t numBlocks,
+               std::uint64_t salt = 1);
 
   engine::Result<void> execute(std::span<const engine::exec::SequenceRows> sequences,
                                const std::atomic<bool>* cancel,
@@ -57,13 +61,15 @@ class FakeExecutor final : public engine::exec::Executor {
   void fillLogits(const engine::exec::SequenceRows& rows, std::int64_t position, float* out);
 
   std::shared_ptr<FakeControl> m_control;
+  std::uint64_t m_salt;
   kernels::KvLayout m_layout;
   std::vector<engine::TokenId> m_slots;  // [numBlocks, blockSize]; -1 = never written
 };
 
 // Paths: "missing..." cannot be opened, "broken..." fails while loading, "nochat..." has no
 // template, "bos..." puts byte 1 before raw prompts. kvBlocks (64), blockSize and maxContext (256)
-// as asked.
+// as asked. A draft model "same" is the model itself, "failing" one whose device always fails,
+// every other path one that shares half of its logits.
 class FakeModelProvider final : public engine::service::ModelProvider {
  public:
   explicit FakeModelProvider(std::shared_ptr<FakeControl> control)

@@ -264,10 +264,7 @@ void TestCliFlags::whatIsNotBuiltSaysSo_data() {
   for (const QStringList& arguments : {QStringList{"--device", "cuda"},
                                        {"--isa", "amx"},
                                        {"--kv-cache", "off"},
-                                       {"--policy", "slo"},
-                                       {"--speculate", "draft"},
-                                       {"--n", "2"},
-                                       {"--beam-width", "4"}}) {
+                                       {"--policy", "slo"}}) {
     QTest::addRow("%s", qPrintable(arguments.join(' '))) << arguments;
   }
 }

@@ -331,8 +331,16 @@ void TestCliGenerate::wrongUsageExitsTwo_data() {
   row({"--prompt", "he", "--stop", ""}, "--stop");
   row({"--prompt", "he", "--logprobs", "-1"}, "--logprobs");
   row({"--prompt", "he", "--block-size", "12"}, "--block-size");
-  row({"--prompt", "he", "--n", "2"}, "not built yet");
-  row({"--prompt", "he", "--speculate", "draft"}, "not built yet");
+  row({"--prompt", "he", "--n", "0"}, "--n is 0");
+  row({"--prompt", "he", "--n", "2000"}, "--n is 2000");
+  row({"--prompt", "he", "--n", "3", "--best-of", "2"}, "--best-of is 2");
+  row({"--prompt", "he", "--beam-width", "-1"}, "--beam-width is -1");
+  row({"--prompt", "he", "--beam-width", "2", "--n", "3"}, "--n is 3");
+  row({"--prompt", "he", "--beam-width", "2", "--temperature", "1"}, "--beam-width needs");
+  row({"--prompt", "he", "--length-penalty", "2"}, "--length-penalty needs");
+  row({"--prompt", "he", "--length-penalty", "inf", "--beam-width", "2"}, "--length-penalty");
+  row({"--prompt", "he", "--early-stopping", "on"}, "--early-stopping needs");
+  row({"--prompt", "he", "--speculate", "draft"}, "draft-model");
   row({"--prompt", "he", "--preset", "naive"}, "not built yet");
   row({"--prompt", "he", "--frobnicate"}, "--frobnicate");
 }

@@ -79,7 +79,9 @@ void TestCliRun::theDocumentHasExactlyItsFields() {
                  "padded_tokens", "idle_slot_steps", "fragmentation"}));
   QCOMPARE(keysOf(document["engine"]["fragmentation"]), (Keys{"internal", "external"}));
   QCOMPARE(keysOf(document["speculation"]),
-           (Keys{"passes", "drafted", "accepted", "accepted_by_position", "tokens_per_pass"}));
+           (Keys{"passes", "drafted", "accepted", "accepted_by_position", "drafted_by_position",
+                 "tokens_per_pass", "plain_ms_per_token", "speculative_ms_per_token",
+                 "saved_ms"}));
   for (const char* key : {"duration",
                           "completed",
                           "total_input_tokens",

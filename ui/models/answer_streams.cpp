@@ -124,6 +124,7 @@ void AnswerStreams::onFrame(const bridge::Frame& frame) {
 }
 
 void AnswerStreams::onText(const engine::TextDelta& delta) {
+  if (delta.choice != 0) return;  // a conversation goes on with one answer
   AnswerStream* stream = find(delta.request);
   if (!stream) return;
   const QString text = QString::fromStdString(delta.text);

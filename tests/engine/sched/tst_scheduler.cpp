@@ -40,7 +40,7 @@ class SchedulerTest : public QObject {
   void aDeadStepIsPlannedAgainAndGivesTheSame();
   void acceptedDraftsAdvanceAndRejectedOnesDoNot();
   void forksShareAndCopy();
-  void aForkOfTheContiguousAllocatorIsRefused();
+  void aForkOfTheContiguousAllocatorComputesAnew();
   void theContiguousAllocatorReservesAndRefuses();
 };
 
@@ -306,17 +306,19 @@ void SchedulerTest::forksShareAndCopy() {
   QCOMPARE(rig.cache.pool().numUsed(), std::int64_t{0});
 }
 
-void SchedulerTest::aForkOfTheContiguousAllocatorIsRefused() {
+void SchedulerTest::aForkOfTheContiguousAllocatorComputesAnew() {
   kv::KvCacheConfig config = support::pagedConfig(32, 4);
   config.allocator = AllocatorKind::Contiguous;
   config.maxContext = 32;
   SchedRig rig(config, limitsOf(4, 64));
   QVERIFY(rig.submit(1, 5, 5));
   rig.step();
-  const Result<void> forked = rig.scheduler.fork(RequestId(1), RequestId(2), 7);
-  QVERIFY(!forked.isOk());
-  QCOMPARE(forked.error().code, ErrorCode::Unsupported);
+  QVERIFY(rig.scheduler.fork(RequestId(1), RequestId(2), 7).isOk());
+  rig.outputs[2] = {7};
+  QCOMPARE(rig.scheduler.numWaiting(), std::size_t{1});
   rig.runToEnd();
+  QCOMPARE(rig.outputs[2].size(), std::size_t{5});
+  QCOMPARE(rig.cache.pool().counters().cowCopies, std::uint64_t{0});
 }
 
 void SchedulerTest::theContiguousAllocatorReservesAndRefuses() {

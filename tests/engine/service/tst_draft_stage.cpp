@@ -2,7 +2,9 @@
 // the same point, under preemption and with batch mates (H13).
 // labels: contract threads
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,20 @@ SamplingParams fewTokens(SamplingParams params) {
   for (const TokenId id : {TokenId{'x'}, TokenId{'y'}, TokenId{'z'}}) {
     params.logitBias.emplace_back(id, 60.0f);
   }
+  return params;
+}
+
+SchedulerLimits drafting(int tokens, bool isAdaptive = false) {
+  SchedulerLimits limits = speculating(tokens, isAdaptive);
+  limits.speculation = SpeculationKind::Draft;
+  return limits;
+}
+
+SamplingParams greedyMixed(int i, std::int64_t maxTokens) {
+  SamplingParams params = greedy(maxTokens);
+  if (i % 3 == 1) params.repetitionPenalty = 1.3f;
+  if (i % 3 == 2) params.logitBias = {{'x', 3.0f}, {'y', 2.0f}};
+  params.topLogprobs = 2;
   return params;
 }
 
@@ -91,9 +107,15 @@ Outcome serve(EngineClient& client,
 
 Outcome serveToy(const SchedulerLimits& limits,
                  const std::vector<RequestSpec>& specs,
-                 std::int64_t kvBlocks = 900) {
+                 std::int64_t kvBlocks = 900,
+                 const std::string& draft = {}) {
   ServiceBench bench;
-  if (!bench.load(kvBlocks, 4)) return {};
+  EngineConfig config;
+  config.load.modelPath = "toy";
+  config.load.draftModelPath = draft;
+  config.load.kvBlocks = kvBlocks;
+  config.load.blockSize = 4;
+  if (!bench.client.load(config)) return {};
   bench.control->neverEnds = false;
   return serve(bench.client, limits, specs);
 }
@@ -246,6 +268,164 @@ class TestDraftStage : public QObject {
     const Outcome without = serveToy({}, specs);
     QVERIFY(without.answers[3].finished.reason == FinishReason::Failed);
     compare(serveToy(speculating(4), specs), without);
+  }
+
+  // H13: greedy answers are those without a draft model, whatever it guesses.
+  void aDraftModelChangesNoGreedyAnswer_data() {
+    QTest::addColumn<QString>("draft");
+    QTest::addColumn<int>("tokens");
+    QTest::addColumn<int>("maxSeqs");
+    for (const char* draft : {"same", "other"}) {
+      for (const int tokens : {1, 2, 4, 7}) {
+        for (const int maxSeqs : {1, 4}) {
+          QTest::addRow("%s, k %d batch %d", draft, tokens, maxSeqs) << draft << tokens << maxSeqs;
+        }
+      }
+    }
+  }
+
+  void aDraftModelChangesNoGreedyAnswer() {
+    QFETCH(QString, draft);
+    QFETCH(int, tokens);
+    QFETCH(int, maxSeqs);
+    const auto specs = tenRequests([](int i) { return greedyMixed(i, 200); });
+    SchedulerLimits off;
+    off.maxSeqs = maxSeqs;
+    SchedulerLimits limits = drafting(tokens);
+    limits.maxSeqs = maxSeqs;
+    const Outcome with = serveToy(limits, specs, 900, draft.toStdString());
+    compare(with, serveToy(off, specs));
+    const SpeculationSummary& s = with.speculation;
+    QVERIFY(s.passes > 50);
+    if (draft == "same") QCOMPARE(s.accepted, s.drafted);
+    if (draft == "other") QVERIFY(s.accepted > 20 && s.accepted < s.drafted);
+    QCOMPARE(s.draftedByPosition.size(), s.acceptedByPosition.size());
+    QVERIFY(s.draftBlocks == 900);
+    QCOMPARE(s.draftBlocksUsed, 0);
+  }
+
+  void aDraftModelWorksWithEverythingElse_data() {
+    QTest::addColumn<int>("what");
+    QTest::addRow("preemption") << 0;
+    QTest::addRow("chunks, small budget") << 1;
+    QTest::addRow("no prefix cache") << 2;
+    QTest::addRow("adaptive") << 3;
+    QTest::addRow("a device that fails") << 4;
+  }
+
+  void aDraftModelWorksWithEverythingElse() {
+    QFETCH(int, what);
+    // a shared long beginning, up to the end of the context of 256
+    std::vector<RequestSpec> specs;
+    const std::string shared(60, 's');
+    for (int i = 0; i < 8; ++i) {
+      SamplingParams params = greedyMixed(i, i % 2 == 0 ? 400 : 50);
+      if (i % 4 == 0) params.ignoreEos = true;
+      specs.push_back(hashed(textRequest(shared + std::string(static_cast<std::size_t>(i), 'q'),
+                                         params)));
+    }
+    SchedulerLimits limits = drafting(4, what == 3);
+    if (what == 1) limits.maxBatchedTokens = 9;
+    if (what == 1) limits.prefillChunk = 5;
+    if (what == 2) limits.prefixCache = false;
+    const Outcome with =
+        serveToy(limits, specs, what == 0 ? 150 : 900, what == 4 ? "failing" : "other");
+    compare(with, serveToy({}, specs));
+    if (what == 0) QVERIFY(with.counters.preemptions > 0);
+    if (what == 4) {
+      QCOMPARE(with.speculation.passes, std::uint64_t{0});
+    } else if (what != 3) {
+      QVERIFY(with.speculation.accepted > 0);
+    }
+    QCOMPARE(with.counters.leakedBlocks, 0);
+  }
+
+  // Stop strings, end tokens and limits at every place of a run: text, ids, logprobs and usage agree.
+  void runsOfADraftModelAreCutAtOnePoint() {
+    const auto plain = serveToy({}, {hashed(textRequest("cut me", greedy(40)))});
+    const std::vector<TokenId> ids = plain.answers[0].ids;
+    QVERIFY(ids.size() > 20);
+    std::vector<RequestSpec> specs;
+    for (std::size_t i = 0; i < 16; ++i) {
+      SamplingParams limited = greedy(static_cast<std::int64_t>(i) + 1);
+      specs.push_back(hashed(textRequest("cut me", limited)));
+      SamplingParams stopped = greedy(40);
+      if (ids[i] < 128 && ids[i + 1] < 128) {
+        stopped.stop = {std::string{static_cast<char>(ids[i]), static_cast<char>(ids[i + 1])}};
+      }
+      specs.push_back(hashed(textRequest("cut me", stopped)));
+      // an end token where this one would have come
+      SamplingParams ended = greedy(40);
+      ended.logitBias = {{kFakeEnd, 0.25f * static_cast<float>(i)}};
+      specs.push_back(hashed(textRequest("cut me", ended)));
+    }
+    const Outcome without = serveToy({}, specs);
+    const Outcome with = serveToy(drafting(7), specs, 900, "same");
+    compare(with, without);
+    QVERIFY(with.speculation.tokens < with.speculation.passes + with.speculation.accepted);
+    for (const ClientRequest& one : with.answers) {
+      QCOMPARE(one.finished.usage.completionTokens, std::ssize(one.ids));
+      QCOMPARE(one.logprobs.size(), one.ids.size());
+    }
+  }
+
+  // Drawn answers follow the model's distribution: first tokens and those behind guesses, over
+  // 3,000 seeds (H13), against as many plain draws of other seeds.
+  void drawnAnswersKeepTheDistribution() {
+    std::vector<RequestSpec> specs, plainSpecs;
+    const auto paramsOf = [](std::uint64_t seed) {
+      SamplingParams params = greedy(4);
+      params.temperature = 0.8f;
+      params.seed = seed;
+      params.topK = 6;
+      params.repetitionPenalty = 1.2f;
+      return params;
+    };
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      specs.push_back(textRequest("draw", paramsOf(i)));
+      plainSpecs.push_back(textRequest("draw", paramsOf(i + 100'000)));
+    }
+    SchedulerLimits limits = drafting(3);
+    limits.maxSeqs = 32;
+    const Outcome with = serveToy(limits, specs, 900, "other");
+    const Outcome without = serveToy({}, plainSpecs);
+    QCOMPARE(with.answers.size(), std::size_t{3000});
+    QVERIFY(with.speculation.accepted > 1000 && with.speculation.accepted < with.speculation.drafted);
+    for (std::size_t position = 0; position < 3; ++position) {
+      std::map<TokenId, std::pair<double, double>> counts;
+      for (const ClientRequest& one : with.answers) {
+        if (one.ids.size() > position) ++counts[one.ids[position]].first;
+      }
+      for (const ClientRequest& one : without.answers) {
+        if (one.ids.size() > position) ++counts[one.ids[position]].second;
+      }
+      double chi = 0, bins = 0, restA = 0, restB = 0;
+      const auto add = [&](double a, double b) {
+        if (a + b == 0) return;
+        chi += (a - b) * (a - b) / (a + b);
+        ++bins;
+      };
+      for (const auto& [id, pair] : counts) {
+        if (pair.first + pair.second >= 20) {
+          add(pair.first, pair.second);
+        } else {
+          restA += pair.first;
+          restB += pair.second;
+        }
+      }
+      add(restA, restB);
+      // mean bins - 1, deviation sqrt(2 bins): four of them
+      QVERIFY2(chi < bins + 4 * std::sqrt(2 * bins),
+               qPrintable(QString("position %1: %2 over %3").arg(position).arg(chi).arg(bins)));
+    }
+  }
+
+  void aDraftWithoutItsModelIsRefusedAloud() {
+    ServiceBench bench;
+    QVERIFY(bench.load());
+    bench.client.send(SetLimits{drafting(4)});
+    QVERIFY(bench.client.waitFor([&] { return bench.client.notices.size() == 1; }));
+    QVERIFY(bench.client.notices[0].text.find("draft-model") != std::string::npos);
   }
 
   // A real forward pass: rows of several tokens give the bits of single ones.

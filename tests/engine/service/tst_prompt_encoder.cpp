@@ -51,7 +51,7 @@ class TestPromptEncoder : public QObject {
           s.sampling.logitBias = {{258, 1.0f}};
         },
         {"logit-bias", "258"});
-    row("several answers", [](RequestSpec& s) { s.sampling.n = 2; }, {"n is 2"});
+    row("several answers", [](RequestSpec& s) { s.sampling.n = 2000; }, {"n is 2000"});
     row("no messages", chat("{}"), {"messages"});
     row("empty messages", chat(R"({"messages":[]})"), {"messages", "empty"});
     row("broken conversation", chat("{"), {"JSON"});

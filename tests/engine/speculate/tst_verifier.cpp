@@ -8,6 +8,7 @@
 
 #include <QtTest>
 
+#include "engine/base/random.h"
 #include "engine/speculate/verifier.h"
 
 using namespace engine;
@@ -56,6 +57,20 @@ double chiSquare(const std::array<double, kVocab>& p, const std::array<int, kVoc
       continue;
     }
     sum += (counts[i] - total * p[i]) * (counts[i] - total * p[i]) / (total * p[i]);
+  }
+  return sum;
+}
+
+double twoSampleChiSquare(const std::array<int, kVocab>& a, const std::array<int, kVocab>& b) {
+  double totalA = 0, totalB = 0, sum = 0;
+  for (int i = 0; i < kVocab; ++i) {
+    totalA += a[i];
+    totalB += b[i];
+  }
+  const double k = std::sqrt(totalB / totalA);
+  for (int i = 0; i < kVocab; ++i) {
+    if (a[i] + b[i] == 0) continue;
+    sum += (k * a[i] - b[i] / k) * (k * a[i] - b[i] / k) / (a[i] + b[i]);
   }
   return sum;
 }
@@ -192,6 +207,117 @@ class TestVerifier : public QObject {
     const double expected = p[static_cast<std::size_t>(draft)];
     const double sigma = std::sqrt(expected * (1 - expected) / kDraws);
     QVERIFY(std::abs(static_cast<double>(accepted) / kDraws - expected) < 4 * sigma);
+  }
+
+  // Guesses drawn from another distribution, by any chain and under a mask: the tokens follow p.
+  void drawnGuessesKeepTheDistribution_data() {
+    QTest::addColumn<int>("chainIndex");
+    QTest::addColumn<bool>("isMasked");
+    for (int i = 1; i < 5; ++i) {
+      QTest::addRow("chain %d", i) << i << false;
+      QTest::addRow("chain %d masked", i) << i << true;
+    }
+  }
+
+  void drawnGuessesKeepTheDistribution() {
+    QFETCH(int, chainIndex);
+    QFETCH(bool, isMasked);
+    SamplingParams params = chain(chainIndex);
+    const Row draftRow = {1.5f, 0.5f, 0.0f, 1.9f, -1.0f, 1.0f, 0.7f, 0.2f};
+    constexpr int kDraws = 100'000;
+    std::array<int, kVocab> drawn{}, plain{};
+    std::array<std::array<int, kVocab>, 2> later{};
+    int accepted = 0;
+    sample::Sampler sampler;
+    for (int i = 0; i < kDraws; ++i) {
+      params.seed = static_cast<std::uint64_t>(i);
+      sample::TokenHistory history(std::vector<TokenId>{1, 2});
+      history.append(3);
+      NoRepeats mask;
+      mask.accept(3);
+      sample::DrawRequest draw;
+      draw.logits = kRow;
+      draw.params = &params;
+      draw.history = &history;
+      draw.mask = isMasked ? &mask : nullptr;
+      draw.position = 7;
+      // two positions, so that the second one's chain sees the first one's guess
+      std::vector<TokenId> drafts;
+      std::vector<sample::Distribution> drawnFrom;
+      for (int k = 0; k < 2; ++k) {
+        draw.logits = draftRow;
+        draw.position = 7 + k;
+        drawnFrom.push_back(sampler.distribution(draw).value());
+        drafts.push_back(drawnFrom.back().draw(counterDraw(
+            params.seed, 0, static_cast<std::uint64_t>(draw.position), DrawStream::Draft)));
+        history.append(drafts.back());
+        mask.accept(drafts.back());
+      }
+      history.rollback(2);
+      mask.rollback(2);
+      DraftRun run;
+      run.drafts = drafts;
+      run.drawnFrom = drawnFrom;
+      const RunContext context{&params, &history, isMasked ? &mask : nullptr, 0, 7, false};
+      while (run.isOpen) QVERIFY(verifyNext(sampler, context, kRow, run).isOk());
+      for (const DraftVerdict& one : run.verdicts) {
+        QCOMPARE(one.isAccepted, one.u < one.p / one.q);
+      }
+      QCOMPARE(history.numOutputTokens(), std::size_t{1});
+      QCOMPARE(mask.accepted.size(), std::size_t{1});
+      ++drawn[static_cast<std::size_t>(run.tokens[0].id)];
+      accepted += run.numAccepted() > 0 ? 1 : 0;
+      // what comes after token 1, with guesses and without
+      const auto next = [&](TokenId first) {
+        history.append(first);
+        mask.accept(first);
+        draw.logits = kRow;
+        draw.position = 8;
+        params.seed = static_cast<std::uint64_t>(i) + 1'000'000;
+        const TokenId id = sampler.sample(draw).value().id;
+        params.seed = static_cast<std::uint64_t>(i);
+        history.rollback(1);
+        mask.rollback(1);
+        return id;
+      };
+      if (run.tokens[0].id == 1 && run.numAccepted() > 0) {
+        ++later[0][static_cast<std::size_t>(run.tokens[1].id)];
+        ++later[1][static_cast<std::size_t>(next(1))];
+      }
+      draw.logits = kRow;
+      draw.position = 7;
+      params.seed = static_cast<std::uint64_t>(i) + 2'000'000;
+      ++plain[static_cast<std::size_t>(sampler.sample(draw).value().id)];
+    }
+    QVERIFY(accepted > kDraws / 5 && accepted < kDraws);
+    // two samples of one distribution: 7 degrees of freedom at most, one in ten thousand
+    QVERIFY2(twoSampleChiSquare(drawn, plain) < 29.9,
+             qPrintable(QString::number(twoSampleChiSquare(drawn, plain))));
+    QVERIFY2(twoSampleChiSquare(later[0], later[1]) < 29.9,
+             qPrintable(QString::number(twoSampleChiSquare(later[0], later[1]))));
+  }
+
+  void guessesOfTheSameModelAllStand() {
+    SamplingParams params = chain(3);
+    sample::Sampler sampler;
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+      params.seed = seed;
+      sample::DrawRequest draw;
+      draw.logits = kRow;
+      draw.params = &params;
+      draw.position = 4;
+      const std::vector<sample::Distribution> q = {sampler.distribution(draw).value()};
+      const std::vector<TokenId> drafts = {
+          q[0].draw(counterDraw(seed, 0, 4, DrawStream::Draft))};
+      DraftRun run;
+      run.drafts = drafts;
+      run.drawnFrom = q;
+      const RunContext context{&params, nullptr, nullptr, 0, 4, true};
+      QVERIFY(verifyNext(sampler, context, kRow, run).isOk());
+      QCOMPARE(run.numAccepted(), std::size_t{1});
+      QCOMPARE(run.tokens[0].id, drafts[0]);
+      QCOMPARE(run.tokens[0].rowHash, sample::rowHash(kRow));
+    }
   }
 
   void aRowThatGivesNoTokenEndsTheRunBeforeItOrIsAnError() {
