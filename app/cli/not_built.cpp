@@ -42,8 +42,6 @@ std::optional<std::string> notBuiltYet(const EngineConfig& config) {
   const SchedulerLimits& limits = config.limits;
   return firstOf({
       {load.device == DeviceKind::Cuda, "--device cuda"},
-      {load.isa == IsaKind::AvxVnni, "--isa avxvnni"},
-      {load.isa == IsaKind::Amx, "--isa amx"},
       {load.allocator == AllocatorKind::Contiguous, "--allocator contiguous"},
       {!load.kvCache, "--kv-cache off"},
       {load.swapMemoryBytes > 0, "--swap-memory"},

@@ -27,6 +27,7 @@ Status Activations::reserve(const DecoderSpec& spec,
                             KeepFloats keepFloats) {
   m_maxRows = maxRows;
   m_hidden = at(spec.hidden);
+  m_rowFloats = (m_hidden + kGroupSize - 1) / kGroupSize * kGroupSize;
   m_queryWidth = at(spec.numHeads) * at(spec.headDim);
   for (const RopeSpec& rope : spec.ropes) {
     m_maxPairs = std::max(m_maxPairs, static_cast<std::ptrdiff_t>(rope.inverseFrequencies.size()));
@@ -34,8 +35,8 @@ Status Activations::reserve(const DecoderSpec& spec,
   const std::size_t unitColumns = 2 * at(headsPerUnit(spec.headDim)) * at(spec.headDim);
   m_epilogueFloats = HugeArena::rounded(std::max(at(kEpilogueFloats), unitColumns));
   m_attentionBytes = HugeArena::rounded(attentionScratchBytes(spec.headDim));
-  m_scratchBytes =
-      HugeArena::rounded(m_attentionBytes + 4 * (m_epilogueFloats + m_hidden + at(spec.headDim)) + 64);
+  m_scratchBytes = HugeArena::rounded(m_attentionBytes +
+                                      4 * (m_epilogueFloats + m_rowFloats + at(spec.headDim)) + 64);
   const std::size_t rows = at(maxRows);
   const std::size_t hiddenBytes = rows * m_hidden * 4, queryBytes = rows * m_queryWidth * 4;
   const std::size_t angleBytes = spec.ropes.size() * rows * 2 * at(m_maxPairs) * 4;

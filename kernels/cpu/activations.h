@@ -44,10 +44,11 @@ class Activations {
     return reinterpret_cast<float*>(scratch(thread) + m_attentionBytes);
   }
 
-  float* rowScratch(int thread) { return epilogue(thread) + m_epilogueFloats; }  // [hidden]
+  // [hidden], up to whole groups of 32
+  float* rowScratch(int thread) { return epilogue(thread) + m_epilogueFloats; }
 
   std::byte* elementScratch(int thread) {  // one head's vector in the cache's type
-    return reinterpret_cast<std::byte*>(rowScratch(thread) + m_hidden);
+    return reinterpret_cast<std::byte*>(rowScratch(thread) + m_rowFloats);
   }
 
   std::size_t epilogueFloats() const { return m_epilogueFloats; }
@@ -67,7 +68,7 @@ class Activations {
 
   HugeArena m_arena;
   QuantizedRows m_inputs, m_gated;
-  std::size_t m_hidden = 0, m_queryWidth = 0;
+  std::size_t m_hidden = 0, m_queryWidth = 0, m_rowFloats = 0;
   int m_maxRows = 0;
   std::ptrdiff_t m_maxPairs = 0;  // of all ropes
   float *m_x = nullptr, *m_update = nullptr, *m_query = nullptr, *m_attended = nullptr;

@@ -10,6 +10,7 @@
 #include "kernels/core/request_check.h"
 #include "kernels/core/rope_angles.h"
 #include "kernels/core/unpack.h"
+#include "kernels/cpu/isa.h"
 
 namespace kernels::cpu {
 
@@ -76,7 +77,7 @@ Status CpuOps::load(const BackendRequest& request) {
 BackendInfo CpuOps::info() const {
   BackendInfo info;
   info.device = "CPU";
-  info.isa = isVnni512(m_isa) ? "avx512vnni" : "avx2";
+  info.isa = isaName(m_isa);
   info.note = m_weights.slowFormats();
   info.threads = m_pool.numThreads();
   info.weightBytes = m_weights.bytes();

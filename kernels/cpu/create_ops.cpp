@@ -7,24 +7,11 @@
 
 #include "kernels/core/request_check.h"
 #include "kernels/cpu/cpu_ops.h"
+#include "kernels/cpu/isa.h"
 
 namespace kernels::cpu {
 
 namespace {
-
-const char* isaName(Isa isa) {
-  switch (isa) {
-    case Isa::Avx2:
-      return "avx2";
-    case Isa::AvxVnni:
-      return "avxvnni";
-    case Isa::Avx512Vnni:
-      return "avx512vnni";
-    case Isa::Amx:
-      return "amx";
-  }
-  return "?";
-}
 
 Status unsupported(const std::string& what) {
   return Status::failed(Outcome::Unsupported, what);

@@ -1,6 +1,8 @@
 #include "kernels/cpu/isa.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace kernels::cpu {
 
@@ -20,10 +22,12 @@ constexpr std::uint64_t kFma = bit(12), kOsXsave = bit(27), kAvx = bit(28), kF16
 constexpr std::uint64_t kAvx2 = bit(5), kBmi2 = bit(8);
 constexpr std::uint64_t kAvx512FDqBwVl = bit(16) | bit(17) | bit(30) | bit(31);
 constexpr std::uint64_t kAvx512VbmiVnni = bit(1) | bit(11);
-constexpr std::uint64_t kAvx512Bf16 = bit(5);  // leaf 7, subleaf 1, EAX
+constexpr std::uint64_t kAmxTileInt8 = bit(24) | bit(25);         // leaf 7 EDX
+constexpr std::uint64_t kAvxVnni = bit(4), kAvx512Bf16 = bit(5);  // leaf 7, subleaf 1, EAX
 // XCR0: xmm and ymm; mask registers and both halves of zmm
 constexpr std::uint64_t kYmmState = bit(1) | bit(2);
 constexpr std::uint64_t kZmmState = kYmmState | bit(5) | bit(6) | bit(7);
+constexpr std::uint64_t kTileState = bit(17) | bit(18);  // their shapes and their contents
 
 std::uint64_t readEnabledState() {
   std::uint32_t low, high;
@@ -32,6 +36,20 @@ std::uint64_t readEnabledState() {
 }
 
 }  // namespace
+
+const char* isaName(Isa isa) {
+  switch (isa) {
+    case Isa::Avx2:
+      return "avx2";
+    case Isa::AvxVnni:
+      return "avxvnni";
+    case Isa::Avx512Vnni:
+      return "avx512vnni";
+    case Isa::Amx:
+      return "amx";
+  }
+  return "?";
+}
 
 CpuFeatureWords readCpuFeatures() {
   CpuFeatureWords words;
@@ -42,6 +60,7 @@ CpuFeatureWords readCpuFeatures() {
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
     words.leaf7Ebx = ebx;
     words.leaf7Ecx = ecx;
+    words.leaf7Edx = edx;
   }
   if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) words.leaf7Sub1Eax = eax;
   return words;
@@ -56,13 +75,28 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
                          hasBits(words.leaf7Ecx, kAvx512VbmiVnni) &&
                          hasBits(words.leaf7Sub1Eax, kAvx512Bf16) &&
                          hasBits(words.enabledState, kZmmState);
+  const bool hasAmx =
+      hasAvx512 && hasBits(words.leaf7Edx, kAmxTileInt8) && hasBits(words.enabledState, kTileState);
+  if (hasAmx) isas.push_back(Isa::Amx);
   if (hasAvx512) isas.push_back(Isa::Avx512Vnni);
+  if (hasAvx2 && hasBits(words.leaf7Sub1Eax, kAvxVnni)) isas.push_back(Isa::AvxVnni);
   if (hasAvx2) isas.push_back(Isa::Avx2);
   return isas;
 }
 
+bool requestTilePermission() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
 std::span<const Isa> supportedIsas() {
-  static const std::vector<Isa> isas = isasOf(readCpuFeatures());
+  static const std::vector<Isa> isas = [] {
+    std::vector<Isa> found = isasOf(readCpuFeatures());
+    if (!found.empty() && found.front() == Isa::Amx && !requestTilePermission()) {
+      found.erase(found.begin());
+    }
+    return found;
+  }();
   return isas;
 }
 

@@ -11,6 +11,7 @@
 
 #include "kernels/cpu/huge_arena.h"
 #include "kernels/cpu/thread_pool.h"
+#include "kernels/cpu/tile_config.h"
 
 namespace kernels::cpu {
 
@@ -92,6 +93,22 @@ void multiplyInt8(Isa isa, int rounds) {
 
 #undef TWELVE
 
+// Four independent tiles of sums, 16 rows x 64 bytes x 16 columns each.
+void multiplyInt8Tiles(int rounds) {
+  TileConfig config;
+  for (int tile = 0; tile < 6; ++tile) {
+    config.rows[tile] = 16;
+    config.columnBytes[tile] = 64;
+  }
+  __asm__ volatile("ldtilecfg %0" : : "m"(config));
+  for (int i = 0; i < rounds; ++i) {
+    __asm__ volatile(
+        "tdpbssd %tmm5,%tmm4,%tmm0\n tdpbssd %tmm5,%tmm4,%tmm1\n"
+        "tdpbssd %tmm5,%tmm4,%tmm2\n tdpbssd %tmm5,%tmm4,%tmm3");
+  }
+  __asm__ volatile("tilerelease");
+}
+
 }  // namespace
 
 std::optional<double> measureReadBandwidth(int threads) {
@@ -108,9 +125,15 @@ std::optional<double> measureReadBandwidth(int threads) {
 }
 
 std::optional<double> measureInt8Peak(Isa isa, int threads) {
-  if (isa == Isa::Amx) return std::nullopt;
+  const auto isas = supportedIsas();
+  if (std::find(isas.begin(), isas.end(), isa) == isas.end()) return std::nullopt;
   constexpr int kRounds = 20000, kItemsPerThread = 16;
   ThreadPool pool(threads);
+  if (isa == Isa::Amx) {
+    constexpr double kOpsPerTile = 2.0 * 16 * 16 * 64;
+    return bestRate(pool, threads * kItemsPerThread, 4.0 * kRounds * kOpsPerTile,
+                    [](int) { multiplyInt8Tiles(kRounds); });
+  }
   const double opsPerInstruction = isa == Isa::Avx512Vnni ? 128 : 64;
   return bestRate(pool, threads * kItemsPerThread, 12.0 * kRounds * opsPerInstruction,
                   [isa](int) { multiplyInt8(isa, kRounds); });

@@ -15,8 +15,8 @@ namespace kernels::cpu {
 std::optional<double> measureReadBandwidth(int threads);
 
 // Operations a second (a multiplication and an addition count two) of the instruction that
-// multiplies most int8 values, on `threads` threads, the best of several passes. Nothing for AMX,
-// whose tiles need to be set up first.
+// multiplies most int8 values, on `threads` threads, the best of several passes. Nothing for a
+// set that this machine cannot run.
 std::optional<double> measureInt8Peak(Isa isa, int threads);
 
 }  // namespace kernels::cpu

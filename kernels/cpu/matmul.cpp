@@ -18,9 +18,23 @@ struct Matmul::Functions {
 const Matmul::Functions& Matmul::functionsOf(Isa isa) {
   static constexpr Functions kAvx2 = {quantizeAvx2, multiplyQuantizedAvx2, multiplyFloatsAvx2,
                                       192 << 10};
+  static constexpr Functions kAvxVnni = {quantizeAvx2, multiplyQuantizedAvxVnni, multiplyFloatsAvx2,
+                                         192 << 10};
   static constexpr Functions kAvx512Vnni = {quantizeAvx512Vnni, multiplyQuantizedAvx512Vnni,
                                             multiplyFloatsAvx512Vnni, 768 << 10};
-  return isa == Isa::Avx512Vnni ? kAvx512Vnni : kAvx2;
+  static constexpr Functions kAmx = {quantizeAvx512Vnni, multiplyQuantizedAmx,
+                                     multiplyFloatsAvx512Vnni, 768 << 10};
+  switch (isa) {
+    case Isa::Avx2:
+      return kAvx2;
+    case Isa::AvxVnni:
+      return kAvxVnni;
+    case Isa::Avx512Vnni:
+      return kAvx512Vnni;
+    case Isa::Amx:
+      return kAmx;
+  }
+  return kAvx2;
 }
 
 Matmul::Matmul(Isa isa) : m_isa(isa), m_functions(&functionsOf(isa)) {}
@@ -30,6 +44,18 @@ void Matmul::quantizeRow(const float* in, QuantizedRows& rows, int row) const {
 }
 
 void Matmul::quantizeGroups(
+    const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const {
+  const int left = rows.cols() - firstGroup * kGroupSize,
+            whole = std::min(count, left / kGroupSize);
+  quantizeWhole(in, rows, row, firstGroup, whole);
+  if (whole == count) return;
+  float padded[kGroupSize] = {};
+  in += std::ptrdiff_t{whole} * kGroupSize;
+  std::copy(in, in + left % kGroupSize, padded);
+  quantizeWhole(padded, rows, row, firstGroup + whole, 1);
+}
+
+void Matmul::quantizeWhole(
     const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const {
   m_functions->quantize(in, count, rows.row(row) + firstGroup);
   if (rows.hasFloats()) {
@@ -67,11 +93,10 @@ void Matmul::multiplyTiles(const PackedMatrix& matrix,
 }
 
 void Matmul::multiplyByRowBlocks(const TileJob& job) const {
-  constexpr std::ptrdiff_t kMultiple =
-      12;  // of every kernel's register block, and few blocks at least
+  constexpr std::ptrdiff_t kMultiple = 48;  // of every kernel's register block
   const std::ptrdiff_t rowBytes = job.rowStride * std::ptrdiff_t{sizeof(QuantizedGroup)};
   const std::ptrdiff_t fitting = m_functions->rowBlockBytes / rowBytes / kMultiple * kMultiple;
-  const int blockRows = static_cast<int>(std::max(fitting, 2 * kMultiple));
+  const int blockRows = static_cast<int>(std::max(fitting, kMultiple));
   const bool isFloat = isPlainFloat(job.layout);
   for (int row = 0; row < job.numRows; row += blockRows) {
     TileJob block = job;

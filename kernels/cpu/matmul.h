@@ -30,7 +30,8 @@ class Matmul {
 
   // Quantises cols() floats into `row` (and keeps them when rows.hasFloats()).
   void quantizeRow(const float* in, QuantizedRows& rows, int row) const;
-  // The same for part of a row: in[count * 32] becomes groups [firstGroup, firstGroup + count).
+  // The same for part of a row: in[count * 32] becomes groups [firstGroup, firstGroup + count). The
+  // row's last group may be cut: what is past cols() counts as 0 and is not read.
   void quantizeGroups(
       const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const;
 
@@ -47,6 +48,8 @@ class Matmul {
   struct Functions;
   static const Functions& functionsOf(Isa isa);
 
+  void quantizeWhole(
+      const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const;
   void multiplyByRowBlocks(const TileJob& job) const;
 
   Isa m_isa;

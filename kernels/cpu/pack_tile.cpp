@@ -15,7 +15,6 @@ constexpr std::size_t kStepBytes = kTileColumns * 4;  // one step of all columns
 struct Column {
   TileLayout layout;
   std::size_t index;  // 0..31
-  int codeShift;      // added to every code, to share a zero point with another format
 };
 
 void store32(std::byte* p, std::uint32_t word) {
@@ -41,9 +40,7 @@ Words wordsOf(const QuantGroup& group, const Column& column) {
   std::array<std::uint8_t, kGroupSize> codes;
   for (std::size_t i = 0; i < kGroupSize; ++i) {
     const std::uint8_t code = group.codes[i];
-    codes[i] = column.layout.codes == CodeLayout::NibbleTable
-                   ? kLevelIndices[code]
-                   : static_cast<std::uint8_t>(code + column.codeShift);
+    codes[i] = column.layout.codes == CodeLayout::NibbleTable ? kLevelIndices[code] : code;
   }
   Words words;
   std::memcpy(words.data(), codes.data(), codes.size());
@@ -57,17 +54,21 @@ void storeNibbles(const Words& words, std::byte* out) {
   }
 }
 
-void storeFifthBits(const Words& words, std::byte* out) {
+// Bit `Bit` of every code.
+template <int Bit>
+void storeOneBits(const Words& words, std::byte* out) {
   std::uint32_t plane = 0;
-  for (std::size_t s = 0; s < 8; ++s) plane |= ((words[s] >> 4) & 0x01010101u) << s;
+  for (std::size_t s = 0; s < 8; ++s) plane |= ((words[s] >> Bit) & 0x01010101u) << s;
   store32(out, plane);
 }
 
-void storeTopPairs(const Words& words, std::byte* out) {
+// Bits `Bit` and `Bit` + 1 of every code.
+template <int Bit>
+void storePairs(const Words& words, std::byte* out) {
   for (std::size_t p = 0; p < 2; ++p) {
     std::uint32_t plane = 0;
     for (std::size_t s = 0; s < 4; ++s) {
-      plane |= ((words[4 * p + s] >> 4) & 0x03030303u) << (2 * s);
+      plane |= ((words[4 * p + s] >> Bit) & 0x03030303u) << (2 * s);
     }
     store32(out + p * kStepBytes, plane);
   }
@@ -80,9 +81,14 @@ void storeCodes(const QuantGroup& group, const Column& column, std::byte* codes)
     for (std::size_t s = 0; s < 8; ++s) store32(out + s * kStepBytes, words[s]);
     return;
   }
+  if (column.layout.codes == CodeLayout::Two || column.layout.codes == CodeLayout::Three) {
+    storePairs<0>(words, out);
+    if (column.layout.codes == CodeLayout::Three) storeOneBits<2>(words, out + 2 * kStepBytes);
+    return;
+  }
   storeNibbles(words, out);
-  if (column.layout.codes == CodeLayout::Five) storeFifthBits(words, out + 4 * kStepBytes);
-  if (column.layout.codes == CodeLayout::Six) storeTopPairs(words, out + 4 * kStepBytes);
+  if (column.layout.codes == CodeLayout::Five) storeOneBits<4>(words, out + 4 * kStepBytes);
+  if (column.layout.codes == CodeLayout::Six) storePairs<4>(words, out + 4 * kStepBytes);
 }
 
 // The minimum as it is added: a format that subtracts it (subMin >= 0) gets the sign turned.
@@ -113,6 +119,10 @@ void storeSuperScales(const QuantGroup& group, int g, const Column& column, std:
   for (std::size_t h = 0; h < numHalves; ++h) {
     const std::size_t at =
         (static_cast<std::size_t>(g) * numHalves + h) * kTileColumns + column.index;
+    if (scales == ScaleLayout::Super16Min) {
+      subScales[at] = static_cast<std::byte>(group.subScale[h] | (group.subMin[h] << 4));
+      continue;
+    }
     subScales[at] = static_cast<std::byte>(group.subScale[h]);
     if (hasMin) subMins[at] = static_cast<std::byte>(group.subMin[h]);
   }
@@ -158,7 +168,8 @@ void packFloatColumn(const WeightView& source,
 
 void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std::byte* out) {
   const TileLayout layout = tileLayoutOf(source.type);
-  std::memset(out, 0, tileBytes(layout, static_cast<int>(source.cols / kGroupSize)));
+  std::memset(out, 0,
+              tileBytes(layout, static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize)));
   const std::size_t stride = rowBytes(source.type, source.cols);
   for (int c = 0; c < numRows; ++c) {
     const std::byte* row = source.data + static_cast<std::size_t>(firstRow + c) * stride;
@@ -166,9 +177,7 @@ void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std:
     if (isPlainFloat(layout)) {
       packFloatColumn(source, row, index, out);
     } else {
-      // Q3_K's zero point is 4; its codes move up to share Six's 32
-      const Column column{layout, index, source.type == DType::Q3_K ? 28 : 0};
-      packQuantizedColumn(source, row, column, out);
+      packQuantizedColumn(source, row, {layout, index}, out);
     }
   }
 }

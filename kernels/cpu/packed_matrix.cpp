@@ -13,11 +13,12 @@ namespace kernels::cpu {
 Status PackedMatrix::check(std::span<const WeightView> sources) {
   std::int64_t columns = 0;
   for (const WeightView& source : sources) {
-    if (source.cols != sources.front().cols || source.cols <= 0 || source.cols % kGroupSize != 0) {
+    const bool isWhole = source.cols % kGroupSize == 0 || !isQuantized(source.type);
+    if (source.cols != sources.front().cols || source.cols <= 0 || !isWhole) {
       return Status::failed(Outcome::Unsupported,
                             "a weight row of " + std::to_string(source.cols) +
-                                " columns cannot be packed: it must be a multiple of " +
-                                std::to_string(kGroupSize) + " and the same in joined matrices");
+                                " columns cannot be packed: in blocks it must be a multiple of " +
+                                std::to_string(kGroupSize) + ", and the same in joined matrices");
     }
     columns += source.rows;
   }

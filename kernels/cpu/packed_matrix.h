@@ -32,8 +32,8 @@ class PackedMatrix {
   // Geometry only; the parts' bytes must stay until pack() has returned.
   explicit PackedMatrix(std::vector<WeightView> sources);
 
-  // Unsupported, naming the size, unless all parts have the same number of columns, a multiple
-  // of 32.
+  // Unsupported, naming the size, unless all parts have the same number of columns and those of
+  // block formats are whole groups of 32.
   static Status check(std::span<const WeightView> sources);
 
   // Memory needed: from a HugeArena, 64-byte aligned.
@@ -47,7 +47,7 @@ class PackedMatrix {
 
   int numInputs() const { return m_numInputs; }  // K
 
-  int numGroups() const { return m_numInputs / 32; }
+  int numGroups() const { return (m_numInputs + 31) / 32; }  // the last one may be cut
 
   int numTiles() const { return m_numTiles; }
 

@@ -8,28 +8,54 @@ namespace kernels::cpu {
 
 namespace {
 
-void quantizeGroup(const float* in, QuantizedGroup& out) {
-  const __m512 x0 = _mm512_loadu_ps(in), x1 = _mm512_loadu_ps(in + 16);
-  // magnitudes compare as their bits, and a NaN's are the largest
+constexpr int kBatch = 8;  // groups whose divisions are done at once
+
+// Scales of kBatch groups and what their values are multiplied with.
+struct alignas(32) Scales {
+  float scale[kBatch], inverse[kBatch];
+};
+
+// The bits of the largest magnitude; they compare as the magnitudes do, and a NaN's are the
+// largest.
+unsigned largestBits(const float* in) {
   const __m512i sign = _mm512_set1_epi32(0x7FFFFFFF);
-  const __m512i most = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(x0), sign),
-                                        _mm512_and_si512(_mm512_castps_si512(x1), sign));
-  const unsigned amaxBits = _mm512_reduce_max_epu32(most);
-  float scale = 0.0f, inverse = 0.0f;
-  if (amaxBits >= kMinAmaxBits && amaxBits <= kMaxAmaxBits) {
-    const float exact = __builtin_bit_cast(float, amaxBits) / 127.0f;
-    scale = __builtin_bit_cast(float, (__builtin_bit_cast(unsigned, exact) + 3u) & ~3u);
-    inverse = 1.0f / scale;
-  }
-  const bool isUsable = amaxBits <= kMaxAmaxBits;
-  const __mmask16 usable = isUsable ? 0xFFFF : 0;
+  const __m512i most = _mm512_max_epu32(_mm512_and_si512(_mm512_loadu_si512(in), sign),
+                                        _mm512_and_si512(_mm512_loadu_si512(in + 16), sign));
+  return _mm512_reduce_max_epu32(most);
+}
+
+Scales scalesOf(__m256i amaxBits) {
+  const __m256 exact = _mm256_div_ps(_mm256_castsi256_ps(amaxBits), _mm256_set1_ps(127.0f));
+  const __m256i up = _mm256_add_epi32(_mm256_castps_si256(exact), _mm256_set1_epi32(3));
+  const __m256i cut = _mm256_and_si256(up, _mm256_set1_epi32(~3));
+  const __mmask8 isNone = _mm256_cmplt_epu32_mask(amaxBits, _mm256_set1_epi32(kMinAmaxBits));
+  const __mmask8 isBad = _mm256_cmpgt_epu32_mask(amaxBits, _mm256_set1_epi32(kMaxAmaxBits));
+  const __m256 scale = _mm256_castsi256_ps(cut);
+  const __m256 inverse = _mm256_div_ps(_mm256_set1_ps(1.0f), scale);
+  Scales out;
+  const auto isUsed = static_cast<__mmask8>(~isNone);
+  _mm256_store_ps(out.scale, _mm256_mask_mov_ps(_mm256_maskz_mov_ps(isUsed, scale), isBad,
+                                                _mm256_set1_ps(__builtin_nanf(""))));
+  _mm256_store_ps(out.inverse,
+                  _mm256_maskz_mov_ps(static_cast<__mmask8>(isUsed & ~isBad), inverse));
+  return out;
+}
+
+void quantizeGroup(const float* in, float scale, float inverse, QuantizedGroup& out) {
+  // a NaN scale: whatever the values are, they become 0
+  const __mmask16 usable = scale == scale ? 0xFFFF : 0;
   const __m512 factor = _mm512_set1_ps(inverse);
-  const __m512i q0 = _mm512_maskz_cvtps_epi32(usable, _mm512_mul_ps(x0, factor));
-  const __m512i q1 = _mm512_maskz_cvtps_epi32(usable, _mm512_mul_ps(x1, factor));
-  _mm_store_si128(reinterpret_cast<__m128i*>(out.values), _mm512_cvtepi32_epi8(q0));
-  _mm_store_si128(reinterpret_cast<__m128i*>(out.values + 16), _mm512_cvtepi32_epi8(q1));
-  const int sum0 = _mm512_reduce_add_epi32(q0), sum1 = _mm512_reduce_add_epi32(q1);
-  if (!isUsable) scale = __builtin_nanf("");
+  const __m512i q0 = _mm512_maskz_cvtps_epi32(usable, _mm512_mul_ps(_mm512_loadu_ps(in), factor));
+  const __m512i q1 =
+      _mm512_maskz_cvtps_epi32(usable, _mm512_mul_ps(_mm512_loadu_ps(in + 16), factor));
+  const __m256i values = _mm256_set_m128i(_mm512_cvtepi32_epi8(q1), _mm512_cvtepi32_epi8(q0));
+  _mm256_store_si256(reinterpret_cast<__m256i*>(out.values), values);
+  // sums of four, then of the four of each half
+  __m256i sums = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), values);
+  sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, _MM_PERM_BADC));
+  sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, _MM_PERM_CDAB));
+  const int sum0 = _mm256_cvtsi256_si32(sums);
+  const int sum1 = _mm_cvtsi128_si32(_mm256_extracti128_si256(sums, 1));
   out.scale = scale;
   out.shift = -kSumBiasValue * scale;
   out.scaledSum = scale * static_cast<float>(sum0 + sum1);
@@ -43,7 +69,16 @@ void quantizeGroup(const float* in, QuantizedGroup& out) {
 }  // namespace
 
 void quantizeAvx512Vnni(const float* in, int count, QuantizedGroup* out) {
-  for (int g = 0; g < count; ++g) quantizeGroup(in + g * kGroupSize, out[g]);
+  for (int first = 0; first < count; first += kBatch) {
+    const int size = count - first < kBatch ? count - first : kBatch;
+    alignas(32) unsigned bits[kBatch] = {};
+    for (int g = 0; g < size; ++g) bits[g] = largestBits(in + (first + g) * kGroupSize);
+    const Scales scales = scalesOf(_mm256_load_si256(reinterpret_cast<const __m256i*>(bits)));
+    for (int g = 0; g < size; ++g) {
+      quantizeGroup(in + (first + g) * kGroupSize, scales.scale[g], scales.inverse[g],
+                    out[first + g]);
+    }
+  }
 }
 
 }  // namespace kernels::cpu

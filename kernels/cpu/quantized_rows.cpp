@@ -8,7 +8,7 @@ Status QuantizedRows::reserve(int maxRows, int maxCols, KeepFloats keepFloats) {
   const int maxGroups = (maxCols + kGroupSize - 1) / kGroupSize;
   const auto rows = static_cast<std::size_t>(maxRows);
   const std::size_t groupBytes =
-      rows * static_cast<std::size_t>(strideOf(maxGroups)) * sizeof(QuantizedGroup);
+      (rows + kSpareRows) * static_cast<std::size_t>(strideOf(maxGroups)) * sizeof(QuantizedGroup);
   const bool keep = keepFloats == KeepFloats::Yes;
   const std::size_t floatBytes =
       keep ? rows * static_cast<std::size_t>(maxGroups) * kGroupSize * sizeof(float) : 0;
@@ -20,13 +20,14 @@ Status QuantizedRows::reserve(int maxRows, int maxCols, KeepFloats keepFloats) {
   }
   m_groups = reinterpret_cast<QuantizedGroup*>(m_arena.allocate(groupBytes));
   m_floats = keep ? reinterpret_cast<float*>(m_arena.allocate(floatBytes)) : nullptr;
-  m_numRows = m_numGroups = 0;
+  m_numRows = m_numCols = m_numGroups = 0;
   return Status::ok();
 }
 
 void QuantizedRows::setShape(int numRows, int cols) {
   m_numRows = numRows;
-  m_numGroups = cols / kGroupSize;
+  m_numCols = cols;
+  m_numGroups = (cols + kGroupSize - 1) / kGroupSize;
 }
 
 }  // namespace kernels::cpu

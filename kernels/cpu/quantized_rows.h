@@ -18,12 +18,12 @@ class QuantizedRows {
  public:
   // keepFloats: room for the f32 values too, which F32, F16 and BF16 weights are multiplied with.
   Status reserve(int maxRows, int maxCols, KeepFloats keepFloats);
-  // cols: a multiple of 32. The contents are undefined afterwards.
+  // cols need not fill the last group. The contents are undefined afterwards.
   void setShape(int numRows, int cols);
 
   int numRows() const { return m_numRows; }
 
-  int cols() const { return m_numGroups * kGroupSize; }
+  int cols() const { return m_numCols; }
 
   int numGroups() const { return m_numGroups; }
 
@@ -37,11 +37,17 @@ class QuantizedRows {
 
   const QuantizedGroup* row(int row) const { return m_groups + offset(row); }
 
-  float* floats(int row) { return m_floats + std::ptrdiff_t{row} * cols(); }
+  // Whole groups: zeros follow the last value.
+  float* floats(int row) { return m_floats + std::ptrdiff_t{row} * m_numGroups * kGroupSize; }
 
-  const float* floats(int row) const { return m_floats + std::ptrdiff_t{row} * cols(); }
+  const float* floats(int row) const {
+    return m_floats + std::ptrdiff_t{row} * m_numGroups * kGroupSize;
+  }
 
  private:
+  // Readable behind the last row: tile registers take 16 rows, wanted or not.
+  static constexpr std::size_t kSpareRows = 15;
+
   // An odd number of cache lines, so that rows do not all fall into the same cache sets.
   static constexpr int strideOf(int numGroups) { return numGroups | 1; }
 
@@ -50,7 +56,7 @@ class QuantizedRows {
   HugeArena m_arena;
   QuantizedGroup* m_groups = nullptr;
   float* m_floats = nullptr;
-  int m_numRows = 0, m_numGroups = 0;
+  int m_numRows = 0, m_numCols = 0, m_numGroups = 0;
 };
 
 }  // namespace kernels::cpu

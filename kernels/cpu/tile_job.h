@@ -28,7 +28,8 @@ using QuantizeFunction = void(const float* in, int count, QuantizedGroup* out);
 using MultiplyFunction = void(const TileJob& job);
 
 QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;
-MultiplyFunction multiplyQuantizedAvx2, multiplyQuantizedAvx512Vnni;
+MultiplyFunction multiplyQuantizedAvx2, multiplyQuantizedAvxVnni, multiplyQuantizedAvx512Vnni;
+MultiplyFunction multiplyQuantizedAmx, multiplyQuantizedEmulatedAmx;
 MultiplyFunction multiplyFloatsAvx2, multiplyFloatsAvx512Vnni;
 
 }  // namespace kernels::cpu

@@ -23,9 +23,9 @@ TileLayout tileLayoutOf(DType type) {
     case DType::Q8_0:
       return {CodeLayout::Byte, ScaleLayout::Half};
     case DType::Q2_K:
-      return {CodeLayout::Nibble, ScaleLayout::Super16Min};
+      return {CodeLayout::Two, ScaleLayout::Super16Min};
     case DType::Q3_K:
-      return {CodeLayout::Six, ScaleLayout::Super16};
+      return {CodeLayout::Three, ScaleLayout::Super16};
     case DType::Q4_K:
       return {CodeLayout::Nibble, ScaleLayout::SuperMin};
     case DType::Q5_K:
@@ -46,10 +46,6 @@ const char* slowReason(DType type) {
     case DType::F16:
     case DType::BF16:
       return "multiplied in float32 without int8 dot instructions";
-    case DType::Q2_K:
-      return "read in 5.1 instead of 2.6 bits a weight";
-    case DType::Q3_K:
-      return "read in 6.6 instead of 3.4 bits a weight";
     default:
       return nullptr;
   }
@@ -84,6 +80,10 @@ std::size_t codeBytes(TileLayout layout) {
       return 640;
     case CodeLayout::Six:
       return 768;
+    case CodeLayout::Two:
+      return 256;
+    case CodeLayout::Three:
+      return 384;
     case CodeLayout::Byte:
       return 1024;
     case CodeLayout::F16:
@@ -115,7 +115,7 @@ std::size_t superHeaderBytes(TileLayout layout) {
     case ScaleLayout::Super16:
       return 64 + 512;
     case ScaleLayout::Super16Min:
-      return 128 + 2 * 512;
+      return 128 + 512;
     default:
       return 0;
   }

@@ -18,15 +18,32 @@ inline constexpr int kGroupsPerSuper = 8;  // a super-block is 256 weights of a 
 //   Nibble       512 B: [s = 0..3], low nibble = step s, high nibble = step s+4
 //   NibbleTable  512 B: the same; a nibble is an index into the 16 levels of IQ4
 //   Five         640 B: Nibble, then 128 B whose bit s is the fifth bit of step s
-//   Six          768 B: Nibble, then [2][..] 256 B whose bits 2(s%4), 2(s%4)+1 of plane s/4 are
-//   bits 5, 6 Byte        1024 B: [s = 0..7]
+//   Six          768 B: Nibble, then [2][..] 256 B: bits 2(s%4), 2(s%4)+1 of plane s/4 are the
+//   fifth
+//                and sixth of step s
+//   Two          256 B: [2][..] as above, for the only two bits of a code
+//   Three        384 B: Two, then 128 B whose bit s is the third bit of step s; kernels add 28, so
+//                that the zero point is 32 as in Six
+//   Byte        1024 B: [s = 0..7]
 // F16, BF16 and F32 hold plain values instead: [32 weights][32 columns].
-enum class CodeLayout : std::uint8_t { Nibble, NibbleTable, Five, Six, Byte, F16, BF16, F32 };
+enum class CodeLayout : std::uint8_t {
+  Nibble,
+  NibbleTable,
+  Five,
+  Six,
+  Two,
+  Three,
+  Byte,
+  F16,
+  BF16,
+  F32
+};
 
 // Scales beside the codes. Half, HalfMin: f16 [32] after the codes of each group. The others: one
 // header before the codes of each super-block: f16 d[32], f16 -dmin[32] (Min only), then for each
 // group int8 scales [h][32] of all 8 groups, then (Min only) uint8 minimums in the same order; h =
-// 2 for the 16s (a scale for each half of a group), else 1.
+// 2 for the 16s (a scale for each half of a group), else 1. Super16Min has four bits for each of
+// both: a byte is a scale and, in its high nibble, a minimum.
 enum class ScaleLayout : std::uint8_t { None, Half, HalfMin, Super, SuperMin, Super16, Super16Min };
 
 struct TileLayout {

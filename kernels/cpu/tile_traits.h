@@ -22,11 +22,14 @@ static constexpr bool isSuper(ScaleLayout s) {
 
 static constexpr int codeBytesOf(CodeLayout c) {
   if (c == CodeLayout::Byte) return 1024;
+  if (c == CodeLayout::Two) return 256;
+  if (c == CodeLayout::Three) return 384;
   return c == CodeLayout::Five ? 640 : c == CodeLayout::Six ? 768 : 512;
 }
 
 static constexpr int headerBytesOf(ScaleLayout s) {
   const int scales = halvesOf(s) * kGroupsPerSuper * kTileColumns;
+  if (s == ScaleLayout::Super16Min) return 128 + scales;
   return hasMin(s) ? 128 + 2 * scales : 64 + scales;
 }
 
@@ -42,7 +45,49 @@ static constexpr Start startOf(CodeLayout c, ScaleLayout s) {
   if (hasMin(s)) return Start::Bias;
   if (c == CodeLayout::Nibble) return Start::Zero8;
   if (c == CodeLayout::Five) return Start::Zero16;
-  return c == CodeLayout::Six ? Start::Zero32 : Start::Zero128;
+  return c == CodeLayout::Six || c == CodeLayout::Three ? Start::Zero32 : Start::Zero128;
+}
+
+// What a code is higher than the number it stands for.
+static constexpr int zeroOf(CodeLayout c, ScaleLayout s) {
+  switch (startOf(c, s)) {
+    case Start::Bias:
+      return 0;
+    case Start::Zero8:
+      return 8;
+    case Start::Zero16:
+      return 16;
+    case Start::Zero32:
+      return 32;
+    case Start::Zero128:
+      return 128;
+  }
+  return 0;
+}
+
+// Calls body(integral_constant<CodeLayout>, integral_constant<ScaleLayout>) for a layout that a
+// file format has; plain floats have kernels of their own.
+template <typename Body>
+[[gnu::always_inline]] static inline void dispatchQuantized(TileLayout layout, Body&& body) {
+  using C = CodeLayout;
+  using S = ScaleLayout;
+  const auto call = [&]<C Codes, S Scales>() {
+    if (layout.codes != Codes || layout.scales != Scales) return false;
+    body(std::integral_constant<C, Codes>{}, std::integral_constant<S, Scales>{});
+    return true;
+  };
+  call.template operator()<C::Nibble, S::Half>() ||
+      call.template operator()<C::Nibble, S::HalfMin>() ||
+      call.template operator()<C::Nibble, S::SuperMin>() ||
+      call.template operator()<C::Two, S::Super16Min>() ||
+      call.template operator()<C::NibbleTable, S::Half>() ||
+      call.template operator()<C::NibbleTable, S::Super>() ||
+      call.template operator()<C::Five, S::Half>() ||
+      call.template operator()<C::Five, S::HalfMin>() ||
+      call.template operator()<C::Five, S::SuperMin>() ||
+      call.template operator()<C::Six, S::Super16>() ||
+      call.template operator()<C::Three, S::Super16>() ||
+      call.template operator()<C::Byte, S::Half>();
 }
 
 // Walks over a packed tile, group by group.

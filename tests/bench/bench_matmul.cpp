@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/machine_probe.h"
 #include "kernels/cpu/matmul.h"
 #include "tests/kernels/cpu/matmul_fixture.h"
 
@@ -28,60 +30,6 @@ double threadSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double secondsOf(const auto& body) {
-  double best = 1e9;
-  for (int i = 0; i < 7; ++i) {
-    const double start = threadSeconds();
-    body();
-    best = std::min(best, threadSeconds() - start);
-  }
-  return best;
-}
-
-// clang-format off
-#define TWELVE(op, a, b) __asm__ volatile(                                                        \
-    op " " a "," b "0\n" op " " a "," b "1\n" op " " a "," b "2\n" op " " a "," b "3\n"           \
-    op " " a "," b "4\n" op " " a "," b "5\n" op " " a "," b "6\n" op " " a "," b "7\n"           \
-    op " " a "," b "8\n" op " " a "," b "9\n" op " " a "," b "10\n" op " " a "," b "11\n"         \
-    ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",  \
-        "xmm11")
-
-// clang-format on
-
-// Dots of four int8 products in every lane, the fastest way this set has, in GOP/s.
-double peakGops(Isa isa) {
-  constexpr int kRounds = 100000;
-  const double seconds = secondsOf([isa] {
-    for (int i = 0; i < kRounds; ++i) {
-      if (isa == Isa::Avx512Vnni) {
-        TWELVE("vpdpbusd", "%%zmm30,%%zmm31", "%%zmm");
-      } else {
-        TWELVE("vpmaddubsw", "%%ymm14,%%ymm15", "%%ymm");
-      }
-    }
-  });
-  const double opsPerInstruction = isa == Isa::Avx512Vnni ? 128 : 64;
-  return 12.0 * kRounds * opsPerInstruction / seconds / 1e9;
-}
-
-double readGBs() {
-  constexpr std::size_t kBytes = std::size_t{256} << 20;
-  HugeArena arena;
-  arena.reserve(kBytes);
-  auto* words = reinterpret_cast<std::uint64_t*>(arena.allocate(kBytes));
-  std::fill_n(words, kBytes / 8, 1);
-  std::uint64_t sum = 0;
-  const double seconds = secondsOf([&] {
-    std::uint64_t lanes[8] = {};
-    for (std::size_t i = 0; i < kBytes / 8; i += 8) {
-      for (std::size_t j = 0; j < 8; ++j) lanes[j] += words[i + j];
-    }
-    for (std::uint64_t lane : lanes) sum += lane;
-  });
-  benchmark::DoNotOptimize(sum);
-  return static_cast<double>(kBytes) / seconds / 1e9;
 }
 
 struct Copies {
@@ -102,7 +50,7 @@ Copies packCopies(DType type) {
   return out;
 }
 
-double g_peakGops[2], g_readGBs;
+double g_peakGops[4], g_readGBs;
 
 void multiply(benchmark::State& state, Isa isa, DType type) {
   const int numRows = static_cast<int>(state.range(0));
@@ -129,7 +77,7 @@ void multiply(benchmark::State& state, Isa isa, DType type) {
   const double gops = 2.0 * numRows * kColumns * kCols / best / 1e9;
   const double gigabytes = static_cast<double>(copies->matrices[0].packedBytes()) / best / 1e9;
   state.counters["GOP/s"] = gops;
-  state.counters["peak%"] = 100.0 * gops / g_peakGops[isa == Isa::Avx512Vnni];
+  state.counters["peak%"] = 100.0 * gops / g_peakGops[static_cast<int>(isa)];
   state.counters["GB/s"] = gigabytes;
   state.counters["read%"] = 100.0 * gigabytes / g_readGBs;
 }
@@ -162,7 +110,7 @@ void pack(benchmark::State& state, DType type) {
 
 void registerAll() {
   for (Isa isa : supportedIsas()) {
-    const std::string name = isa == Isa::Avx512Vnni ? "avx512vnni" : "avx2";
+    const std::string name = isaName(isa);
     for (int t = 0; t < kernels::kNumDTypes; ++t) {
       const auto type = static_cast<DType>(t);
       auto* run = benchmark::RegisterBenchmark(
@@ -183,12 +131,12 @@ void registerAll() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  g_readGBs = readGBs();
+  g_readGBs = measureReadBandwidth(1).value_or(0) / 1e9;
   std::printf("one core: read %.1f GB/s", g_readGBs);
   for (Isa isa : supportedIsas()) {
-    double& peak = g_peakGops[isa == Isa::Avx512Vnni];
-    peak = peakGops(isa);
-    std::printf(", %s %.0f GOP/s", isa == Isa::Avx512Vnni ? "avx512vnni" : "avx2", peak);
+    double& peak = g_peakGops[static_cast<int>(isa)];
+    peak = measureInt8Peak(isa, 1).value_or(0) / 1e9;
+    std::printf(", %s %.0f GOP/s", isaName(isa), peak);
   }
   std::printf("\n");
   benchmark::Initialize(&argc, argv);

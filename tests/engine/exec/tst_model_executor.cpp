@@ -105,14 +105,13 @@ class TestModelExecutor : public QObject {
     QCOMPARE(std::count(f.ops->log.begin(), f.ops->log.end(), "embed 2"), 2);
   }
 
-  void aWidthThatNoFastRecipePacksRunsByTheReferenceAndSaysSo() {
+  void aShapeThatNoFastRecipeTakesRunsByTheReferenceAndSaysSo() {
     const auto supported = kernels::cpu::supportedIsas();
     if (supported.empty()) QSKIP("this processor has no fast recipe");
     test_support::TinyModelSpec spec;
     spec.family = "qwen3";
-    spec.heads = 3;
-    spec.kvHeads = 3;
-    spec.headDim = 40;  // 120 columns: not whole groups of 32
+    spec.heads = 130;  // 65 share a KV head
+    spec.kvHeads = 2;
     const std::string path = m_folder.filePath("narrow.gguf").toStdString();
     test_support::writeTinyModel(spec, path);
     const std::shared_ptr<const model::WeightSource> source =
@@ -125,7 +124,7 @@ class TestModelExecutor : public QObject {
     const auto executor = ModelExecutor::create(source, config, options);
     QVERIFY2(executor.isOk(), executor ? "" : executor.error().message.c_str());
     QCOMPARE((*executor)->info().isa, std::string("reference"));
-    QVERIFY((*executor)->info().note.find("120 columns") != std::string::npos);
+    QVERIFY((*executor)->info().note.find("65 query heads") != std::string::npos);
     options.backend.isAsked = true;
     const auto asked = ModelExecutor::create(source, config, options);
     QVERIFY(!asked.isOk());

@@ -56,6 +56,11 @@ class CpuOpsTest : public QObject {
     row("soft caps", {.attentionSoftCap = 1.5f, .finalSoftCap = 2.0f}, KvType::F32);
     row("head of 80", {.headDim = 80}, KvType::BF16);
     row("head of 40, 3 heads share", {.numHeads = 12, .numKvHeads = 4, .headDim = 40}, KvType::F16);
+    row("rows that are not whole groups",
+        {.hidden = 50, .numHeads = 3, .numKvHeads = 3, .headDim = 22, .ffn = 77}, KvType::F32);
+    row("some rows whole, some not",
+        {.hidden = 64, .numHeads = 3, .numKvHeads = 1, .headDim = 40, .ffn = 84,
+         .type = DType::Q8_0}, KvType::BF16);
     row("head of 16, odd unit", {.numHeads = 6, .numKvHeads = 3, .headDim = 16}, KvType::F16);
     for (const KvType type : {KvType::Fp8E4M3, KvType::Int8, KvType::Int4}) {
       for (const int headDim : {40, 64, 80, 96, 112, 128, 256}) {
@@ -101,11 +106,11 @@ class CpuOpsTest : public QObject {
     auto request = decoder.request(KvType::F32, 16, std::int64_t{1} << 30, 1);
     request.layout.blockSize = 1 << 20;
     QCOMPARE(kernels::cpu::createOps(request, isas.front()).status.outcome, Outcome::OutOfMemory);
-    const TinyDecoder odd(TinyShape{.hidden = 48});
+    const TinyDecoder odd(TinyShape{.headDim = 41});
     const BackendResult result =
         kernels::cpu::createOps(odd.request(KvType::F32, 16, 4, 1), isas.front());
     QCOMPARE(result.status.outcome, Outcome::Unsupported);
-    QVERIFY2(result.status.message.find("48") != std::string::npos, result.status.message.c_str());
+    QVERIFY2(result.status.message.find("41") != std::string::npos, result.status.message.c_str());
   }
 
   void aLargePoolCostsNothingUntilItIsUsed() {

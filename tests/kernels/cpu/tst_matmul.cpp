@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "kernels/core/quant_group.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/tile_job.h"
 #include "kernels/cpu/tile_layout.h"
 #include "tests/kernels/cpu/matmul_fixture.h"
 
@@ -16,7 +18,7 @@ using kernels::DType;
 namespace {
 
 const char* nameOf(Isa isa) {
-  return isa == Isa::Avx512Vnni ? "avx512vnni" : "avx2";
+  return kernels::cpu::isaName(isa);
 }
 
 // A packed matrix with the memory it lies in.
@@ -106,6 +108,11 @@ class TestMatmul : public QObject {
 
   void everyInstructionSetGivesTheSameBits();
 
+  void emulatedTilesGiveTheSameBits_data() { addTypes(); }
+
+  void emulatedTilesGiveTheSameBits();
+  void plainRowsNeedNotFillTheirLastGroup();
+
   void aRowDoesNotDependOnItsCompanyOrTheTiling_data() { addTypes(); }
 
   void aRowDoesNotDependOnItsCompanyOrTheTiling();
@@ -158,7 +165,7 @@ void TestMatmul::productsMatchDoubleArithmetic() {
   const Packed packed({weights.view});
   for (Isa isa : m_isas) {
     const Matmul matmul(isa);
-    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 16, 31, 32, 33, 64}) {
+    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 16, 31, 32, 33, 64, 70}) {
       QuantizedRows rows;
       quantize(matmul, fixture::randomActivations(numRows, cols, 5), numRows, rows);
       const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
@@ -173,21 +180,78 @@ void TestMatmul::everyInstructionSetGivesTheSameBits() {
   if (m_isas.size() < 2) QSKIP("only one instruction set here");
   const Weights weights = fixture::randomWeights(static_cast<DType>(type), 77, 768, 12);
   const Packed packed({weights.view});
-  for (int numRows : {1, 3, 6, 40}) {
+  for (int numRows : {1, 3, 6, 40, 65, 150}) {
     const std::vector<float> x = fixture::randomActivations(numRows, 768, 6);
-    QuantizedRows rowsA, rowsB;
-    const Matmul a(m_isas.front()), b(m_isas.back());
-    quantize(a, x, numRows, rowsA);
-    quantize(b, x, numRows, rowsB);
-    const std::vector<float> outA = wholeProduct(a, packed.matrix, rowsA);
-    const std::vector<float> outB = wholeProduct(b, packed.matrix, rowsB);
-    QVERIFY(hasSameBits(outA.data(), outB.data(), outA.size()));
+    std::vector<float> first;
+    for (Isa isa : m_isas) {
+      const Matmul matmul(isa);
+      QuantizedRows rows;
+      quantize(matmul, x, numRows, rows);
+      const std::vector<float> out = wholeProduct(matmul, packed.matrix, rows);
+      if (first.empty()) first = out;
+      QVERIFY2(hasSameBits(out.data(), first.data(), out.size()), nameOf(isa));
+    }
+  }
+}
+
+// The AMX kernels on emulated tiles: 66 columns are two tiles and a cut one; 19 groups are pieces
+// of 10 and 9, an even and an odd number of units.
+void TestMatmul::emulatedTilesGiveTheSameBits() {
+  QFETCH(int, type);
+  const bool hasAvx512 = std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) > 0;
+  if (!hasAvx512) QSKIP("the AMX kernels need AVX-512 even where the tiles are emulated");
+  if (!kernels::isQuantized(static_cast<DType>(type))) return;
+  const Matmul matmul(Isa::Avx512Vnni);
+  for (int cols : {32, 96, 256, 608, 1024}) {
+    if (cols % kernels::dtypeInfo(static_cast<DType>(type)).elementsPerBlock != 0) continue;
+    const Weights weights = fixture::randomWeights(static_cast<DType>(type), 66, cols, 21);
+    const Packed packed({weights.view});
+    for (int numRows : {1, 4, 5, 16, 17, 25, 33}) {
+      QuantizedRows rows;
+      quantize(matmul, fixture::randomActivations(numRows, cols, 12), numRows, rows);
+      const std::vector<float> expected = wholeProduct(matmul, packed.matrix, rows);
+      std::vector<float> out(expected.size(), 1e30f);
+      const PackedMatrix::Part& part = packed.matrix.parts()[0];
+      TileJob job;
+      job.layout = part.layout;
+      job.tiles = packed.matrix.tile(0);
+      job.tileBytes = part.tileBytes;
+      job.numTiles = part.numTiles;
+      job.numColumns = part.numColumns;
+      job.numGroups = packed.matrix.numGroups();
+      job.numRows = numRows;
+      job.groups = rows.row(0);
+      job.rowStride = rows.rowStride();
+      job.out = out.data();
+      job.ldOut = 66;
+      kernels::cpu::multiplyQuantizedEmulatedAmx(job);
+      QVERIFY2(hasSameBits(out.data(), expected.data(), out.size()),
+               qPrintable(QString("%1 columns, %2 rows").arg(cols).arg(numRows)));
+    }
+  }
+}
+
+void TestMatmul::plainRowsNeedNotFillTheirLastGroup() {
+  for (DType type : {DType::F32, DType::F16, DType::BF16}) {
+    for (int cols : {1, 31, 33, 100, 577}) {
+      const Weights weights = fixture::randomWeights(type, 40, cols, 22);
+      const Packed packed({weights.view});
+      for (Isa isa : m_isas) {
+        const Matmul matmul(isa);
+        for (int numRows : {1, 9}) {
+          QuantizedRows rows;
+          quantize(matmul, fixture::randomActivations(numRows, cols, 13), numRows, rows);
+          const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
+          QVERIFY2(error < 5e-7, qPrintable(QString("%1, %2 columns").arg(nameOf(isa)).arg(cols)));
+        }
+      }
+    }
   }
 }
 
 void TestMatmul::aRowDoesNotDependOnItsCompanyOrTheTiling() {
   QFETCH(int, type);
-  constexpr int kCols = 1536, kRows = 64;
+  constexpr int kCols = 1536, kRows = 90;
   const Weights weights = fixture::randomWeights(static_cast<DType>(type), 109, kCols, 13);
   const Packed packed({weights.view});
   const auto ld = static_cast<std::size_t>(packed.matrix.numColumns());
@@ -196,7 +260,7 @@ void TestMatmul::aRowDoesNotDependOnItsCompanyOrTheTiling() {
     QuantizedRows rows;
     quantize(matmul, fixture::randomActivations(kRows, kCols, 7), kRows, rows);
     const std::vector<float> whole = wholeProduct(matmul, packed.matrix, rows);
-    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 31, 33, 63}) {
+    for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 31, 33, 63, 64, 65, 81, 88}) {
       const MatmulRange range{1, 1 + numRows, 0, packed.matrix.numTiles()};
       const std::vector<float> part = product(matmul, packed.matrix, rows, range);
       QVERIFY2(hasSameBits(part.data(), whole.data() + ld, part.size()), nameOf(isa));

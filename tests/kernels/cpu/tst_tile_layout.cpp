@@ -33,16 +33,16 @@ void TestTileLayout::onlySuperBlockFormatsHaveHeaders() {
 }
 
 void TestTileLayout::slowFormatsAreNamedOnceEach() {
-  const std::vector<DType> types = {DType::Q3_K, DType::Q8_0, DType::F16, DType::Q3_K};
+  const std::vector<DType> types = {DType::BF16, DType::Q8_0, DType::F16, DType::BF16};
   const std::string note = slowFormatsNote(types);
   QVERIFY(note.find("F16 is multiplied in float32") != std::string::npos);
-  QCOMPARE(note.find("Q3_K"), note.rfind("Q3_K"));
+  QCOMPARE(note.find("BF16"), note.rfind("BF16"));
   QVERIFY(note.find("Q8_0") == std::string::npos);
 }
 
 void TestTileLayout::fastFormatsNeedNoNote() {
   const std::vector<DType> types = {DType::Q4_0,   DType::Q4_1,  DType::Q5_0, DType::Q5_1,
-                                    DType::Q8_0,   DType::Q4_K,  DType::Q5_K, DType::Q6_K,
+                                    DType::Q8_0,   DType::Q2_K,  DType::Q3_K, DType::Q4_K,  DType::Q5_K, DType::Q6_K,
                                     DType::IQ4_NL, DType::IQ4_XS};
   QVERIFY(slowFormatsNote(types).empty());
   QVERIFY(slowFormatsNote({}).empty());
