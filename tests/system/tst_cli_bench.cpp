@@ -117,9 +117,11 @@ void TestCliBench::eachBatchAndDepthHasARow() {
       "--json --prompt-tokens 20 --gen-tokens 5 --batch 1,3 --depth 0,40 --repeats 2 --threads 1"));
   QVERIFY2(outcome.exitCode == 0, outcome.err.c_str());
   const json document = outcome.json();
-  QCOMPARE(document.size(), std::size_t{3});
+  QCOMPARE(document.size(), std::size_t{5});
   QVERIFY(document["isa"].is_string());
   QCOMPARE(document["threads"], json(1));
+  QCOMPARE(document["prompt_tokens"], json(20));
+  QCOMPARE(document["gen_tokens"], json(5));
   std::set<std::pair<int, int>> places;
   for (const json& row : document["rows"]) {
     places.emplace(row["batch"].get<int>(), row["depth"].get<int>());

@@ -171,12 +171,12 @@ void TestCliRun::refusedLinesStandBesideServedOnes() {
       "{\"id\":\"too long\",\"prompt_tokens\":300,\"max_tokens\":4}\n"
       "{\"id\":\"empty\",\"prompt\":\"\"}\n"
       "{\"id\":\"no such id\",\"prompt_ids\":[99999]}\n"
-      "{\"id\":\"two answers\",\"prompt\":\"he\",\"n\":2}\n"
+      "{\"id\":\"two answers\",\"prompt\":\"he\",\"n\":2,\"max_tokens\":4}\n"
       "{\"id\":\"fine\",\"prompt\":\"he\",\"max_tokens\":4,\"ignore_eos\":true}\n";
   const CliOutcome outcome = run({}, workload);
   QCOMPARE(outcome.exitCode, 0);
   const json document = outcome.json();
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const json& refused = document["requests"][static_cast<std::size_t>(i)];
     QCOMPARE(refused["finish_reason"], json("refused"));
     QVERIFY(!refused["reason"].get<std::string>().empty());
@@ -186,10 +186,11 @@ void TestCliRun::refusedLinesStandBesideServedOnes() {
   const std::string tooLong = document["requests"][0]["reason"].get<std::string>();
   QVERIFY2(tooLong.find("300") != std::string::npos && tooLong.find("256") != std::string::npos,
            tooLong.c_str());
+  QCOMPARE(document["requests"][3]["choices"].size(), std::size_t{2});
   QCOMPARE(document["requests"][4]["ids"].size(), std::size_t{4});
   QVERIFY(!document["requests"][4].contains("reason"));
-  QCOMPARE(document["metrics"]["completed"], json(1));
-  QCOMPARE(document["metrics"]["failed"], json(4));
+  QCOMPARE(document["metrics"]["completed"], json(2));
+  QCOMPARE(document["metrics"]["failed"], json(3));
   QCOMPARE(document["metrics"]["errors"][4], json(""));
   QCOMPARE(document["metrics"]["errors"][0], json(tooLong));
 }

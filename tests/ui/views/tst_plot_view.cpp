@@ -1,3 +1,4 @@
+// labels: timed
 // A plot offscreen: what it draws, where, and what it costs.
 #include "ui/views/plot_view.h"
 
