@@ -59,11 +59,7 @@ std::optional<std::string> commandError(const std::vector<std::string>& argument
 }
 
 // The sentence for arguments that the parser refused.
-std::string parseError(const std::vector<std::string>& arguments, const CLI::ParseError& error) {
-  for (const std::string& argument : arguments) {
-    const std::string flag = argument.substr(0, argument.find('='));
-    if (isPlannedFlag(flag)) return fmt::format("{} is not built yet", flag);
-  }
+std::string parseError(const CLI::ParseError& error) {
   std::string sentence = engine::model::safeText(error.what(), kMaxSentence);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
     return sentence.substr(0, sentence.find(':')) + " needs a value";
@@ -86,7 +82,7 @@ int parseAndRun(const std::vector<std::string>& arguments, CliIo& io) {
     app.exit(asked, io.out, io.err);
     return writeText(io, "");
   } catch (const CLI::ParseError& error) {
-    return failUsage(io, parseError(arguments, error));
+    return failUsage(io, parseError(error));
   }
   return runs.at(app.get_subcommands().front())(io);
 }

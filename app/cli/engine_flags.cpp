@@ -9,6 +9,18 @@ namespace {
 
 using namespace engine;
 
+// Before the other flags, which so have the last word.
+void addPresetFlag(FlagSet& flags, EngineConfig& config) {
+  flags.custom("--preset", "naive (one request at a time, contiguous memory, no reuse)",
+               [&config](const std::string& name) {
+                 if (name != "naive") return false;
+                 config.load.allocator = AllocatorKind::Contiguous;
+                 config.limits.maxSeqs = 1;
+                 config.limits.prefixCache = false;
+                 return true;
+               });
+}
+
 void addLoadFlags(FlagSet& flags, LoadConfig& load) {
   flags.choice<DeviceKind>(
       "--device", load.device,
@@ -25,7 +37,8 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
   flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");
   flags.whole("--kv-blocks", load.kvBlocks, "a whole number of at least 0 (0: from --kv-memory)");
   flags.onOff("--kv-cache", load.kvCache, "keep keys and values between steps");
-  flags.bytes("--swap-memory", load.swapMemoryBytes, "room for swapped-out blocks");
+  flags.bytes("--swap-memory", load.swapMemoryBytes,
+              "room for swapped-out blocks (0: as much as the KV pool, at most 4G)");
   flags.text("--draft-model", load.draftModelPath, "path of the model that drafts");
 }
 
@@ -94,6 +107,7 @@ void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
 }
 
 void addEngineFlags(FlagSet& flags, EngineConfig& config) {
+  addPresetFlag(flags, config);
   addLoadFlags(flags, config.load);
   addSchedulingFlags(flags, config.limits);
 }
@@ -134,11 +148,7 @@ void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
 }
 
 std::optional<std::string> engineFlagsError(const EngineConfig& config) {
-  if (const auto checked = checkLoadConfig(config.load); !checked) return asFlag(checked.error());
-  if (const auto checked = checkSchedulerLimits(config.limits); !checked) {
-    return asFlag(checked.error());
-  }
-  if (const auto checked = checkTogether(config); !checked) return asFlag(checked.error());
+  if (const auto checked = checkEngineConfig(config); !checked) return asFlag(checked.error());
   return notBuiltYet(config);
 }
 

@@ -1,4 +1,4 @@
-// What the contract names but is not built yet: such flags and commands exit with code 2 and say
+// What the contract names but is not built yet: such values and commands exit with code 2 and say
 // so. Whoever builds one deletes its line.
 #pragma once
 
@@ -12,7 +12,6 @@
 namespace app::cli {
 
 bool isPlannedCommand(std::string_view name);
-bool isPlannedFlag(std::string_view flag);  // with its dashes
 
 // "--batching static is not built yet", for values that parse but nothing honours.
 std::optional<std::string> notBuiltYet(const engine::EngineConfig& config);

@@ -100,13 +100,16 @@ Json runJson(const RunOutcome& outcome) {
 Json engineJson(const EngineSnapshot* last) {
   if (last == nullptr) return {};
   const EngineCounters& counters = last->counters;
-  // mean over the steps; external holes need runs of blocks, which a paged pool has not
-  Json internal, external;
+  // means over the steps; external holes need runs of blocks, which a paged pool has not
+  Json internal, external = 0.0;
   if (counters.usedSlotSteps > 0) {
     internal =
         static_cast<double>(counters.emptySlotSteps) / static_cast<double>(counters.usedSlotSteps);
   }
-  if (last->pool) external = last->pool->externalFragmentation;
+  if (counters.freeBlockSteps > 0) {
+    external = static_cast<double>(counters.strandedBlockSteps) /
+               static_cast<double>(counters.freeBlockSteps);
+  }
   return {{"steps", counters.steps},
           {"preemptions", counters.preemptions},
           {"swaps", counters.swaps},

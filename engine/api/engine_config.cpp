@@ -60,10 +60,26 @@ Result<void> checkSchedulerLimits(const SchedulerLimits& limits) {
 }
 
 Result<void> checkTogether(const EngineConfig& config) {
-  if (config.limits.speculation == SpeculationKind::Draft && config.load.draftModelPath.empty()) {
+  const SchedulerLimits& limits = config.limits;
+  if (limits.speculation == SpeculationKind::Draft && config.load.draftModelPath.empty()) {
     return Error{ErrorCode::InvalidArgument, "speculate draft needs a draft-model"};
   }
+  if (config.load.kvCache) return {};
+  if (limits.speculation != SpeculationKind::Off) {
+    return Error{ErrorCode::InvalidArgument,
+                 "speculate needs kv-cache on: without it there is nothing to verify against"};
+  }
+  if (limits.preemption == PreemptionKind::Swap) {
+    return Error{ErrorCode::InvalidArgument,
+                 "preemption swap needs kv-cache on: without it there is nothing to swap"};
+  }
   return {};
+}
+
+Result<void> checkEngineConfig(const EngineConfig& config) {
+  TRY_VOID(checkLoadConfig(config.load));
+  TRY_VOID(checkSchedulerLimits(config.limits));
+  return checkTogether(config);
 }
 
 const char* isaName(IsaKind isa) {

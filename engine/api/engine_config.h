@@ -1,4 +1,5 @@
-// What is fixed when a model is loaded (needs-reload knobs) and what may change between steps (live).
+// What is fixed when a model is loaded (needs-reload knobs) and what may change between steps
+// (live).
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,15 @@ struct LoadConfig {
   std::string modelPath;
   DeviceKind device = DeviceKind::Auto;
   IsaKind isa = IsaKind::Auto;
-  int threads = 0;             // 0 = physical cores
+  int threads = 0;              // 0 = physical cores
   std::int64_t maxContext = 0;  // 0 = the model's
   AllocatorKind allocator = AllocatorKind::Paged;
-  int blockSize = 16;           // tokens, a power of two
-  std::int64_t kvMemoryBytes = 0;  // 0 = a quarter of free memory, at most 4 GiB
-  std::int64_t kvBlocks = 0;       // overrides kvMemoryBytes when > 0
+  int blockSize = 16;                  // tokens, a power of two
+  std::int64_t kvMemoryBytes = 0;      // 0 = a quarter of free memory, at most 4 GiB
+  std::int64_t kvBlocks = 0;           // overrides kvMemoryBytes when > 0
   KvDType kvDtype = KvDType::Default;  // bf16; f32 with the reference recipe
   bool kvCache = true;
-  std::int64_t swapMemoryBytes = 0;
+  std::int64_t swapMemoryBytes = 0;  // 0 = as much as the KV pool takes, at most 4 GiB
   std::string draftModelPath;
 
   friend bool operator==(const LoadConfig&, const LoadConfig&) = default;
@@ -39,11 +40,11 @@ struct LoadConfig {
 // Live: acts from the next step.
 struct SchedulerLimits {
   BatchingKind batching = BatchingKind::Continuous;
-  int maxBatch = 8;             // static and dynamic batching
-  double queueDelayMs = 10.0;   // dynamic batching
+  int maxBatch = 8;            // static and dynamic batching
+  double queueDelayMs = 10.0;  // dynamic batching
   int maxSeqs = 64;
-  int maxBatchedTokens = 512;   // the token budget of a step
-  int prefillChunk = 0;         // 0 = the budget
+  int maxBatchedTokens = 512;    // the token budget of a step
+  int prefillChunk = 0;          // 0 = the budget
   int longPrefillThreshold = 0;  // 0 = off
   bool prefixCache = true;
   PreemptionKind preemption = PreemptionKind::Recompute;
@@ -66,6 +67,7 @@ struct EngineConfig {
 Result<void> checkLoadConfig(const LoadConfig& config);
 Result<void> checkSchedulerLimits(const SchedulerLimits& limits);
 Result<void> checkTogether(const EngineConfig& config);
+Result<void> checkEngineConfig(const EngineConfig& config);  // all of these
 
 const char* isaName(IsaKind isa);        // "auto", "reference", "avx2", ...
 const char* kvDTypeName(KvDType dtype);  // "bf16", ...

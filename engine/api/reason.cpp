@@ -4,6 +4,14 @@
 
 namespace engine {
 
+namespace {
+
+std::string millisText(std::int64_t microseconds) {
+  return fmt::format("{:.1f}", static_cast<double>(microseconds) / 1e3);
+}
+
+}  // namespace
+
 const char* reasonName(Reason reason) {
   switch (reason) {
     case Reason::None:
@@ -68,6 +76,22 @@ const char* reasonName(Reason reason) {
       return "refused-sequences";
     case Reason::BeamPruned:
       return "beam-pruned";
+    case Reason::RecomputesPrefix:
+      return "recomputes-prefix";
+    case Reason::WaitsBatchPrefill:
+      return "waits-batch-prefill";
+    case Reason::HeldForBatch:
+      return "held-for-batch";
+    case Reason::PreemptedToSwap:
+      return "preempted-to-swap";
+    case Reason::PreemptedSwapFull:
+      return "preempted-swap-full";
+    case Reason::ResumedFromSwap:
+      return "resumed-from-swap";
+    case Reason::RefusedTtft:
+      return "refused-ttft";
+    case Reason::RefusedTpot:
+      return "refused-tpot";
   }
   return "unknown";
 }
@@ -136,6 +160,23 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
       return fmt::format("needs {} sequences at once, max-seqs is {}", a, b);
     case Reason::BeamPruned:
       return "left the beam";
+    case Reason::RecomputesPrefix:
+      return fmt::format("{} of {} tokens, all computed again without a cache", a, b);
+    case Reason::WaitsBatchPrefill:
+      return "waits for the prompts of its batch";
+    case Reason::HeldForBatch:
+      return fmt::format("has its {} tokens, held until the batch ends", a);
+    case Reason::PreemptedToSwap:
+      return fmt::format("preempted: {} blocks swapped out, {} were needed", a, b);
+    case Reason::PreemptedSwapFull:
+      return fmt::format("preempted: {} blocks to swap out, {} fit, so it recomputes", a, b);
+    case Reason::ResumedFromSwap:
+      return fmt::format("resumed, {} tokens swapped in, {} to compute", a, b);
+    case Reason::RefusedTtft:
+      return fmt::format("first token after {} ms at least, {} were asked for", millisText(a),
+                         millisText(b));
+    case Reason::RefusedTpot:
+      return fmt::format("{} ms a token at least, {} were asked for", millisText(a), millisText(b));
   }
   return "";
 }

@@ -17,9 +17,27 @@ namespace engine {
 
 enum class EngineState : std::uint8_t { NoModel, Loading, Idle, Running, Paused, Failed };
 enum class RequestState : std::uint8_t {
-  Tokenising, Waiting, Prefilling, Decoding, Preempted, Finished
+  Tokenising,
+  Waiting,
+  Prefilling,
+  Decoding,
+  Preempted,
+  Finished
 };
 enum class BlockState : std::uint8_t { Free, Used, Cached };  // Cached: findable, no holder
+
+// Why a prefix match ended where it did.
+enum class PrefixMiss : std::uint8_t {
+  None,
+  BlockFloor,  // everything that may be reused is: the rest is no full block, or the one token to
+               // compute
+  DifferentToken,  // the nearest cached branch differs at a position
+  Evicted,         // these tokens were cached and had to make room
+  Namespace,       // the same tokens are cached, for another namespace
+  NeverSeen,
+  Disabled,
+};
+const char* prefixMissName(PrefixMiss miss);  // "block-floor"
 
 // The loaded model and the backend that runs it.
 struct ModelInfo {
@@ -41,11 +59,11 @@ struct ModelInfo {
 
 struct BlockSnapshot {
   BlockState state = BlockState::Free;
-  RequestId owner;             // first holder, or the last one of a cached block
+  RequestId owner;  // first holder, or the last one of a cached block
   std::uint16_t refCount = 0;
-  std::uint16_t filled = 0;    // slots written
-  std::int32_t logical = -1;   // index in the owner's block table
-  std::uint64_t hash = 0;      // 0 = not findable
+  std::uint16_t filled = 0;   // slots written
+  std::int32_t logical = -1;  // index in the owner's block table
+  std::uint64_t hash = 0;     // 0 = not findable
   std::uint64_t allocatedStep = 0, lastUsedStep = 0;
 };
 
@@ -59,8 +77,10 @@ struct RequestSnapshot {
   std::int64_t promptTokens = 0, computedTokens = 0, totalTokens = 0, outputTokens = 0;
   std::int64_t cachedTokens = 0, maxTokens = 0;
   int preemptions = 0;
+  PrefixMiss prefixMiss = PrefixMiss::None;  // at its last admission; None before the first
+  std::int64_t prefixMissPosition = 0;       // first token not reused, or that differs
   RequestTimes times;
-  double tokensPerSecond = 0;  // over the last second; 0 before the second token
+  double tokensPerSecond = 0;   // over the last second; 0 before the second token
   std::vector<BlockId> blocks;  // the block table
   RequestId parent;             // the sequence it was split off; none = a request of its own
   int choice = 0;               // which answer of its request it is; of beams: any order
@@ -98,10 +118,14 @@ struct EngineCounters {
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;
   // Token slots summed over steps: of all used blocks, and those of them that hold nothing.
   std::int64_t usedSlotSteps = 0, emptySlotSteps = 0;
+  // Contiguous allocator, blocks summed over steps: free, and those of them outside the longest
+  // run.
+  std::int64_t freeBlockSteps = 0, strandedBlockSteps = 0;
   std::uint64_t lostEvents = 0;
 };
 
-// What speculation did since the model was loaded. A pass is one request's verification in one step.
+// What speculation did since the model was loaded. A pass is one request's verification in one
+// step.
 struct SpeculationSummary {
   std::uint64_t passes = 0, drafted = 0, accepted = 0;
   std::uint64_t tokens = 0;  // that came out of the passes, after stops and limits
@@ -119,7 +143,7 @@ struct EngineSnapshot {
   std::uint64_t version = 0;  // grows with every publication
   std::int64_t timeNs = 0;
   EngineState state = EngineState::NoModel;
-  std::string failure;  // why, when state is Failed
+  std::string failure;                     // why, when state is Failed
   std::shared_ptr<const ModelInfo> model;  // null without a model
   EngineConfig config;
   std::optional<PoolSummary> pool;

@@ -163,6 +163,11 @@ void BlockPool::release(BlockId id, RequestId holder, std::int32_t logical) {
   record(BlockOp::Free, index(id), holder, logical);
 }
 
+void BlockPool::recordSwap(BlockOp op, BlockId id, RequestId holder, std::int32_t logical) {
+  CHECK(op == BlockOp::SwapOut || op == BlockOp::SwapIn);
+  record(op, index(id), holder, logical);
+}
+
 void BlockPool::recordCopyOnWrite(BlockId id, RequestId holder, std::int32_t logical) {
   ++m_tally.counters.cowCopies;
   record(BlockOp::CopyOnWrite, index(id), holder, logical);

@@ -78,6 +78,8 @@ class BlockPool {
   void takeHit(BlockId id, RequestId holder, std::int32_t logical);
   // One holder less. The last one leaves the block cached when it has a hash, else free.
   void release(BlockId id, RequestId holder, std::int32_t logical);
+  // Tells that the holder's content of `id` goes to host memory or came back from there.
+  void recordSwap(BlockOp op, BlockId id, RequestId holder, std::int32_t logical);
   // Tells that `id` was made to be a private copy.
   void recordCopyOnWrite(BlockId id, RequestId holder, std::int32_t logical);
 

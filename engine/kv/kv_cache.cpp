@@ -12,7 +12,8 @@ namespace engine::kv {
 KvCache::KvCache(const KvCacheConfig& config, BlockEventSink sink)
     : m_config(config),
       m_pool(config.numBlocks, config.blockSize, std::move(sink)),
-      m_index(config.blockSize, config.numBlocks) {
+      m_index(config.blockSize, config.numBlocks),
+      m_swapSpace(config.swapBlocks) {
   CHECK(std::has_single_bit(static_cast<unsigned>(config.blockSize)));
   m_placement.isContiguous = config.allocator == AllocatorKind::Contiguous;
   m_placement.runBlocks = blocksFor(config.maxContext);
@@ -82,6 +83,8 @@ std::int64_t KvCache::publish(BlockTable& table,
   if (!canShare()) return published;
   for (; (published + 1) * m_config.blockSize <= numComputed; ++published) {
     const BlockId mine = table.at(published);
+    // other holders may come to it over another block, which would make way before this one
+    if (m_pool.block(mine).refCount > 1 && m_pool.block(mine).hash == 0) return published;
     const BlockId parent = published == 0 ? BlockId() : table.at(published - 1);
     const auto i = static_cast<std::size_t>(published);
     const BlockId there = m_index.publish(query, i, mine, parent);

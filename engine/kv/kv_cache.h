@@ -12,6 +12,7 @@
 #include "engine/kv/hash_chain.h"
 #include "engine/kv/kv_reservation.h"
 #include "engine/kv/prefix_index.h"
+#include "engine/kv/swap_space.h"
 
 namespace engine::kv {
 
@@ -21,6 +22,8 @@ struct KvCacheConfig {
   std::int64_t numBlocks = 0;
   std::int64_t maxContext = 0;  // tokens; what the contiguous allocator reserves for a sequence
   std::string identity;         // model and KV format: part of every prefix key
+  std::int64_t swapBlocks = 0;  // places for swapped-out blocks
+  bool isKept = true;           // false: nothing stays once a token is sampled (kv-cache off)
 };
 
 // Engine thread only.
@@ -35,6 +38,10 @@ class KvCache {
   const BlockPool& pool() const { return m_pool; }
 
   const PrefixIndex& prefixIndex() const { return m_index; }
+
+  SwapSpace& swapSpace() { return m_swapSpace; }
+
+  const SwapSpace& swapSpace() const { return m_swapSpace; }
 
   bool canShare() const { return m_config.allocator == AllocatorKind::Paged; }
 
@@ -81,6 +88,7 @@ class KvCache {
   BlockPool m_pool;
   PrefixIndex m_index;
   Placement m_placement;
+  SwapSpace m_swapSpace;
 };
 
 }  // namespace engine::kv

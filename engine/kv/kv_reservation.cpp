@@ -109,6 +109,11 @@ void KvReservation::attach(BlockTable& table, const PrefixMatch& match) {
   }
 }
 
+void KvReservation::recordSwap(BlockOp op, const BlockTable& table, std::int64_t logical) {
+  CHECK(m_isOpen);
+  m_pool.recordSwap(op, table.at(logical), table.owner(), static_cast<std::int32_t>(logical));
+}
+
 void KvReservation::release(BlockTable& table) {
   CHECK(m_isOpen);
   for (std::size_t i = table.entries().size(); i-- > 0;) {

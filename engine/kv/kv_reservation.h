@@ -40,6 +40,9 @@ class KvReservation {
                std::vector<BlockCopy>& copies);
   // Puts matched blocks into an empty table, one more reference each.
   void attach(BlockTable& table, const PrefixMatch& match);
+  // Tells that a block of the table leaves for, or came from, host memory; the copying is the
+  // caller's.
+  void recordSwap(BlockOp op, const BlockTable& table, std::int64_t logical);
   // Gives back every block of the table, last first.
   void release(BlockTable& table);
 

@@ -13,30 +13,11 @@ constexpr std::size_t kMaxEvicted = 16384;  // hashes remembered after their evi
 
 }  // namespace
 
-const char* prefixMissName(PrefixMiss miss) {
-  switch (miss) {
-    case PrefixMiss::None:
-      return "none";
-    case PrefixMiss::BlockFloor:
-      return "block-floor";
-    case PrefixMiss::DifferentToken:
-      return "different-token";
-    case PrefixMiss::Evicted:
-      return "evicted";
-    case PrefixMiss::Namespace:
-      return "namespace";
-    case PrefixMiss::NeverSeen:
-      return "never-seen";
-    case PrefixMiss::Disabled:
-      return "disabled";
-  }
-  return "unknown";
-}
-
 PrefixIndex::PrefixIndex(int blockSize, std::int64_t numBlocks)
     : m_blockSize(static_cast<std::size_t>(blockSize)),
       m_entries(static_cast<std::size_t>(numBlocks)),
-      m_tokens(static_cast<std::size_t>(numBlocks) * m_blockSize) {}
+      m_tokens(static_cast<std::size_t>(numBlocks) * m_blockSize),
+      m_byHash(numBlocks) {}
 
 std::span<const TokenId> PrefixIndex::tokensOf(std::int32_t block) const {
   return std::span(m_tokens).subspan(static_cast<std::size_t>(block) * m_blockSize, m_blockSize);
@@ -62,9 +43,8 @@ std::int32_t& PrefixIndex::firstOf(std::int32_t parent) {
 std::int32_t PrefixIndex::lookUp(const PrefixQuery& query,
                                  std::size_t i,
                                  std::int32_t parent) const {
-  const auto found = m_byHash.find(query.chain->hashOf(i, query.tokens));
-  if (found == m_byHash.end()) return -1;
-  const std::int32_t block = found->second;
+  const std::int32_t block = m_byHash.find(query.chain->hashOf(i, query.tokens));
+  if (block < 0) return -1;
   const Entry& candidate = entry(block);
   if (candidate.isHidden || candidate.parent != parent) return -1;
   const auto tokens = query.tokens.subspan(i * m_blockSize, m_blockSize);
@@ -132,7 +112,7 @@ BlockId PrefixIndex::publish(const PrefixQuery& query,
   CHECK(mine.hash == 0);
   const std::uint64_t hash = query.chain->hashOf(i, query.tokens);
   // Another content with the same hash keeps its place: ours stays private.
-  if (!m_byHash.emplace(hash, block.value).second) return BlockId();
+  if (!m_byHash.insert(hash, block.value)) return BlockId();
   std::int32_t& first = firstOf(parent.value);
   mine = Entry{hash, false, parent.value, -1, first, -1};
   if (first >= 0) entry(first).prevSibling = block.value;

@@ -9,23 +9,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/api/snapshot.h"
 #include "engine/base/ids.h"
+#include "engine/kv/block_hash_table.h"
 #include "engine/kv/hash_chain.h"
 
 namespace engine::kv {
-
-// Why a prefix match ended where it did.
-enum class PrefixMiss : std::uint8_t {
-  None,
-  BlockFloor,  // everything that may be reused is: the rest is no full block, or the one token to
-               // compute
-  DifferentToken,  // the nearest cached branch differs at `position`
-  Evicted,         // these tokens were cached and had to make room
-  Namespace,       // the same tokens are cached, for another namespace
-  NeverSeen,
-  Disabled,
-};
-const char* prefixMissName(PrefixMiss miss);  // "block-floor"
 
 struct PrefixMatch {
   std::vector<BlockId> blocks;
@@ -94,7 +83,7 @@ class PrefixIndex {
   std::size_t m_blockSize;
   std::vector<Entry> m_entries;   // by block
   std::vector<TokenId> m_tokens;  // [numBlocks, blockSize], of published blocks
-  std::unordered_map<std::uint64_t, std::int32_t> m_byHash;
+  BlockHashTable m_byHash;
   std::unordered_map<std::int32_t, std::string> m_rootNamespaces;  // of first blocks
   std::int32_t m_firstRoot = -1;
   std::vector<std::int32_t> m_hidden;

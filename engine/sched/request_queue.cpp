@@ -5,9 +5,18 @@
 namespace engine::sched {
 
 QueueKey queueKey(const Sequence& sequence, PolicyKind policy) {
-  const bool byPriority = policy == PolicyKind::Priority;
-  return {byPriority ? sequence.spec.priority : 0, sequence.rootArrival,
-          sequence.arrivalOrder};
+  const auto keyOf = [&](std::int64_t rank) {
+    return QueueKey{rank, sequence.rootArrival, sequence.arrivalOrder};
+  };
+  switch (policy) {
+    case PolicyKind::Priority:
+      return keyOf(sequence.spec.priority);
+    case PolicyKind::Slo:
+      return keyOf(sequence.queueRank);
+    case PolicyKind::Fcfs:
+      break;
+  }
+  return keyOf(0);
 }
 
 void RequestQueue::setPolicy(PolicyKind policy) {

@@ -11,9 +11,9 @@
 
 namespace engine::sched {
 
-// First come, first served, or lower priority number first and then by arrival. A preempted request
-// keeps its arrival and so stands before all that came after it. Branches of one request stand
-// together.
+// First come, first served, or lower priority number first and then by arrival, or who must begin
+// first to keep its SLO. A preempted request keeps its arrival and so stands before all of its rank
+// that came after it. Branches of one request stand together in their rank.
 struct QueueKey {
   std::int64_t rank = 0;
   std::uint64_t arrival = 0, branch = 0;

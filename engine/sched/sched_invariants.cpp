@@ -17,7 +17,10 @@ bool isQueued(RequestState state) {
   return state == RequestState::Waiting || state == RequestState::Preempted;
 }
 
-void checkSequence(const Sequence& sequence, bool isRunning, Violations& out) {
+void checkSequence(const Sequence& sequence,
+                   const kv::KvCache& cache,
+                   bool isRunning,
+                   Violations& out) {
   const auto id = sequence.spec.id.value;
   if (isQueued(sequence.progress.state) == isRunning) {
     out.push_back(fmt::format("request {} is in the wrong queue for its state", id));
@@ -25,6 +28,15 @@ void checkSequence(const Sequence& sequence, bool isRunning, Violations& out) {
   if (!isRunning && (sequence.table.size() > 0 || sequence.progress.numComputed > 0)) {
     out.push_back(fmt::format("request {} waits and holds {} blocks, {} tokens computed", id,
                               sequence.table.size(), sequence.progress.numComputed));
+  }
+  const auto slots = static_cast<std::int64_t>(sequence.swapSlots.size());
+  if (isRunning ? slots > 0 || sequence.progress.swappedTokens > 0
+                : slots != cache.blocksFor(sequence.progress.swappedTokens)) {
+    out.push_back(fmt::format("request {} has {} blocks of host memory for {} tokens", id, slots,
+                              sequence.progress.swappedTokens));
+  }
+  if (sequence.isParked() && (!isRunning || sequence.progress.state != RequestState::Finished)) {
+    out.push_back(fmt::format("request {} is held and has not ended", id));
   }
   // the newest token is not computed between steps, except of a beam whose next one is not chosen
   if (sequence.progress.numComputed > sequence.numTokens() ||
@@ -35,6 +47,24 @@ void checkSequence(const Sequence& sequence, bool isRunning, Violations& out) {
   if (sequence.numOutput() > sequence.spec.maxTokens) {
     out.push_back(fmt::format("request {} has {} outputs, {} were asked for", id,
                               sequence.numOutput(), sequence.spec.maxTokens));
+  }
+}
+
+// Every place in host memory that is taken belongs to one request that waits.
+void checkSwap(const Scheduler& scheduler, Violations& out) {
+  const kv::SwapSpace& space = scheduler.cache().swapSpace();
+  std::set<kv::SwapSlot> seen;
+  for (const Sequence* sequence : scheduler.waiting()) {
+    for (const kv::SwapSlot slot : sequence->swapSlots) {
+      if (!space.isUsed(slot) || !seen.insert(slot).second) {
+        out.push_back(fmt::format("request {} counts on block {} of host memory, which is not its",
+                                  sequence->spec.id.value, slot));
+      }
+    }
+  }
+  if (static_cast<std::int64_t>(seen.size()) != space.numUsed()) {
+    out.push_back(fmt::format("{} blocks of host memory are taken, {} are held", space.numUsed(),
+                              seen.size()));
   }
 }
 
@@ -111,7 +141,7 @@ std::vector<std::string> findViolations(const Scheduler& scheduler) {
   std::uint64_t lastOrder = 0;
   kv::KvFacts facts = kv::takeFacts(scheduler.cache());
   for (const Sequence* sequence : scheduler.running()) {
-    checkSequence(*sequence, true, out);
+    checkSequence(*sequence, scheduler.cache(), true, out);
     if (sequence->progress.admissionOrder <= lastOrder) out.push_back("running is out of order");
     lastOrder = sequence->progress.admissionOrder;
     const auto blocks = sequence->table.blocks();
@@ -120,7 +150,10 @@ std::vector<std::string> findViolations(const Scheduler& scheduler) {
                              sequence->progress.numComputed,
                              sequence->progress.publishedBlocks});
   }
-  for (const Sequence* sequence : scheduler.waiting()) checkSequence(*sequence, false, out);
+  for (const Sequence* sequence : scheduler.waiting()) {
+    checkSequence(*sequence, scheduler.cache(), false, out);
+  }
+  checkSwap(scheduler, out);
   for (std::string& one : kv::findViolations(facts)) out.push_back(std::move(one));
   return out;
 }
@@ -139,7 +172,8 @@ std::vector<std::string> findPlanViolations(const StepPlan& plan, const Schedule
     }
     if (row.firstToken != sum) out.push_back("tokens are not packed row after row");
     sum += row.numTokens;
-    hasAdmitted = hasAdmitted || row.entry != RowEntry::Continues;
+    // a batch may enter before the budget reaches all of it: its first rows come later
+    hasAdmitted = hasAdmitted || (row.entry != RowEntry::Continues && !plan.holdsResults);
     checkRowShape(plan, row, *owner, out);
     checkRowSlots(row, scheduler.cache().pool(), written, out);
   }
@@ -147,6 +181,10 @@ std::vector<std::string> findPlanViolations(const StepPlan& plan, const Schedule
       sum != static_cast<std::int64_t>(plan.tokens.size())) {
     out.push_back(
         fmt::format("{} tokens in rows, {} told, budget {}", sum, plan.numTokens(), plan.budget));
+  }
+  // content leaves before anything is written, so what comes in may not go where something leaves
+  if (!plan.swapIns.empty() && !plan.swapOuts.empty()) {
+    out.push_back("blocks go out and come in in one step");
   }
   if (hasAdmitted && !plan.preempted.empty()) out.push_back("admitted in a step that preempted");
   for (const Preemption& one : plan.preempted) {

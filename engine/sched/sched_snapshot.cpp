@@ -22,6 +22,8 @@ RequestSnapshot snapshotOf(const Sequence& sequence) {
   out.cachedTokens = std::max<std::int64_t>(0, sequence.progress.cachedTokens);
   out.maxTokens = sequence.spec.maxTokens;
   out.preemptions = sequence.progress.preemptions;
+  out.prefixMiss = sequence.prefixMiss;
+  out.prefixMissPosition = sequence.prefixMissPosition;
   out.times.arrivalNs = sequence.spec.arrivalNs;
   out.times.admittedNs = sequence.progress.admittedNs;
   out.blocks.assign(sequence.table.blocks().begin(), sequence.table.blocks().end());
@@ -62,6 +64,7 @@ EngineCounters snapshotCounters(const Scheduler& scheduler) {
   EngineCounters out;
   out.steps = own.steps;
   out.preemptions = own.preemptions;
+  out.swaps = own.swaps;
   out.cowCopies = pool.cowCopies;
   out.prefixQueries = own.prefixQueries;
   out.prefixHits = own.prefixHits;
@@ -73,6 +76,8 @@ EngineCounters snapshotCounters(const Scheduler& scheduler) {
   out.idleSlotSteps = own.idleSlotSteps;
   out.usedSlotSteps = own.usedSlotSteps;
   out.emptySlotSteps = own.emptySlotSteps;
+  out.freeBlockSteps = own.freeBlockSteps;
+  out.strandedBlockSteps = own.strandedBlockSteps;
   std::vector<bool> isHeld(static_cast<std::size_t>(scheduler.cache().pool().numBlocks()), false);
   std::int64_t held = 0;
   for (const Sequence* sequence : scheduler.running()) {

@@ -56,9 +56,16 @@ std::optional<Refusal> Scheduler::submit(SequenceSpec spec) {
   auto sequence = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, std::move(chain),
                                              m_cache.config().blockSize);
   sequence->progress.waitingSince = m_counters.steps;
-  m_waiting.insert(*sequence);
+  enqueue(*sequence);
   m_sequences.emplace(id, std::move(sequence));
   return std::nullopt;
+}
+
+// Under the slo policy it stands by when it must begin: what it has to compute first counts.
+void Scheduler::enqueue(Sequence& sequence) {
+  const std::int64_t pending = sequence.numTokens() - sequence.progress.swappedTokens;
+  sequence.queueRank = sequence.nextDeadlineNs() - pending * m_pace.nsPerPromptToken();
+  m_waiting.insert(sequence);
 }
 
 const Sequence* Scheduler::find(RequestId id) const {
@@ -83,20 +90,29 @@ std::optional<FinishedRequest> Scheduler::finish(RequestId id, FinishReason reas
   CHECK(!hasOpenStep() && reasonOf(reason) != Reason::None);
   if (!m_sequences.contains(id)) return std::nullopt;
   Sequence& sequence = known(id);
+  const bool isRunning = std::ranges::find(m_running, &sequence) != m_running.end();
+  if (isBatched() && isRunning && reason == FinishReason::Stop) {
+    if (!sequence.isParked()) park(sequence, {reason, reasonOf(reason), 0, 0});
+    return std::nullopt;
+  }
   if (std::erase(m_running, &sequence) == 0) m_waiting.erase(sequence);
-  return remove(sequence, reason, {reasonOf(reason), 0, 0});
+  return remove(sequence, {reason, reasonOf(reason), 0, 0});
 }
 
 // Gives the blocks back and forgets the request, which is in no queue any more.
-FinishedRequest Scheduler::remove(Sequence& sequence, FinishReason finish, Verdict why) {
+FinishedRequest Scheduler::remove(Sequence& sequence, const Ending& ending) {
+  if (sequence.isParked()) --m_numParked;
   sequence.setState(RequestState::Finished);
   m_cache.release(sequence.table);
+  m_cache.swapSpace().give(sequence.swapSlots);
   FinishedRequest ended;
   ended.request = sequence.spec.id;
-  ended.finish = finish;
-  ended.reason = why.reason;
-  ended.a = why.a;
-  ended.b = why.b;
+  ended.finish = ending.finish;
+  ended.reason = ending.reason;
+  ended.a = ending.a;
+  ended.b = ending.b;
+  ended.prefixMiss = sequence.prefixMiss;
+  ended.prefixMissPosition = sequence.prefixMissPosition;
   ended.usage.promptTokens = sequence.numPrompt();
   ended.usage.completionTokens = sequence.numOutput();
   ended.usage.cachedTokens = std::max<std::int64_t>(0, sequence.progress.cachedTokens);
@@ -122,21 +138,27 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
   child->rootArrival = parent.rootArrival;
   child->hasBranched = parent.hasBranched = true;
   child->reason = parent.reason;
+  child->firstTokenNs = parent.firstTokenNs;
+  child->lastTokenNs = parent.lastTokenNs;
   child->lastStep = parent.lastStep;
   child->turn = parent.turn;
   ++m_counters.generatedTokens;
-  const bool isCrowded = static_cast<std::int64_t>(m_running.size()) >= m_limits.maxSeqs;
+  const bool isCrowded = static_cast<std::int64_t>(m_running.size()) >= batchRoom();
   if (!m_cache.canShare() || (isCrowded && !parent.spec.isBeam)) {
     child->progress.cachedTokens = parent.progress.cachedTokens;
     child->progress.admittedNs = parent.progress.admittedNs;
     child->progress.waitingSince = m_counters.steps;
     child->reason = Reason::WaitsStart;
-    m_waiting.insert(*child);
+    enqueue(*child);
   } else {
     child->progress = parent.progress;
     child->progress.admissionOrder = ++m_admissions;
     child->progress.preemptions = 0;
-    m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
+    if (m_cache.config().isKept) {
+      m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
+    } else {
+      forgetComputed(*child);
+    }
     m_running.push_back(child.get());
   }
   m_sequences.emplace(childId, std::move(child));
@@ -148,6 +170,7 @@ void Scheduler::extend(RequestId id, TokenId token) {
   CHECK(!hasOpenStep() && sequence.isHeld());
   sequence.tokens.push_back(token);
   ++m_counters.generatedTokens;
+  if (!m_cache.config().isKept) forgetComputed(sequence);
 }
 
 void Scheduler::setDrafts(RequestId id, std::vector<TokenId> drafts) {
@@ -159,12 +182,8 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
   CHECK(hasOpenStep() && results.size() == m_plan.rows.size());
   m_reservation->commit();
   m_reservation.reset();
-  m_moved.clear();
-  ++m_counters.steps;
-  m_counters.preemptions += m_plan.preempted.size();
-  m_counters.prefixQueries += m_queried;
-  m_counters.prefixHits += m_hit;
-  m_counters.promptTokens += static_cast<std::uint64_t>(m_plan.prefillTokens);
+  settleMoved();
+  countPlan();
   for (std::size_t i = 0; i < results.size(); ++i) {
     applyRow(*m_rowOwners[i], m_plan.rows[i], results[i]);
   }
@@ -177,47 +196,118 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
   return removeEnded(results);
 }
 
+// Who came back from host memory has its content in the pool now.
+void Scheduler::settleMoved() {
+  for (const Moved& moved : m_moved) {
+    Sequence& sequence = *moved.sequence;
+    if (moved.wasRunning) continue;
+    if (sequence.restoredTokens > 0) {
+      m_cache.markWritten(sequence.table, sequence.progress.numComputed - sequence.restoredTokens,
+                          sequence.restoredTokens);
+    }
+    m_cache.swapSpace().give(sequence.swapSlots);
+    sequence.swapSlots.clear();
+  }
+  m_moved.clear();
+}
+
+void Scheduler::countPlan() {
+  if (!m_plan.rows.empty() || !m_plan.preempted.empty()) ++m_counters.steps;
+  m_counters.preemptions += m_plan.preempted.size();
+  m_counters.swaps += static_cast<std::uint64_t>(
+      std::ranges::count(m_plan.preempted, Reason::PreemptedToSwap, &Preemption::reason));
+  m_counters.prefixQueries += m_queried;
+  m_counters.prefixHits += m_hit;
+  m_counters.promptTokens += static_cast<std::uint64_t>(m_plan.prefillTokens);
+  m_counters.paddedTokens += m_plan.paddedTokens;
+  if (m_plan.rows.empty()) return;
+  m_counters.idleSlotSteps += m_plan.idleSlotSteps;
+  m_pacePlanNs = m_planNs;
+  m_pacePrefill = m_plan.prefillTokens;
+  // a step with guesses does not tell what a token costs
+  m_paceDecode = m_plan.draftTokens > 0 ? 0 : m_plan.decodeTokens;
+}
+
 // Only the end of a table is not full yet, and such a block has one holder.
 void Scheduler::countSlots() {
-  m_counters.usedSlotSteps += m_cache.pool().numUsed() * m_cache.config().blockSize;
+  const kv::BlockPool& pool = m_cache.pool();
+  m_counters.usedSlotSteps += pool.numUsed() * m_cache.config().blockSize;
   for (const Sequence* sequence : m_running) {
     m_counters.emptySlotSteps += sequence->table.capacity() - sequence->progress.numComputed;
   }
+  if (m_cache.canShare()) return;
+  m_counters.freeBlockSteps += pool.numFree();
+  m_counters.strandedBlockSteps += pool.numFree() - m_cache.largestPlace();
 }
 
 // Only now blocks go back: all rows have published what they wrote, all branches share it.
 std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> results) {
-  struct Ending {
-    Sequence* sequence;
-    FinishReason finish;
-    Verdict why;
-  };
-
-  std::vector<Ending> endings;
+  std::vector<Leaving> leaving;
   const auto look = [&](Sequence& sequence, FinishReason finish) {
-    const Verdict why = endOf(sequence, finish);
-    if (why.isYes()) return;
-    if (finish == FinishReason::None) finish = FinishReason::Length;
-    endings.push_back({&sequence, finish, why});
+    const Ending ending = endOf(sequence, finish);
+    if (ending.finish == FinishReason::None) return;
     if (sequence.progress.state == RequestState::Waiting) m_waiting.erase(sequence);
-    sequence.setState(RequestState::Finished);
+    leaving.push_back({&sequence, ending});
   };
   for (std::size_t i = 0; i < results.size(); ++i) {
     look(*m_rowOwners[i], results[i].finish);
     for (const Branch& one : results[i].branches) look(known(one.child), one.finish);
   }
+  if (isBatched()) parkAnswers(leaving);
+  releaseParked(leaving);
+  for (const Leaving& one : leaving) one.sequence->isLeaving = true;
+  if (!leaving.empty()) {
+    std::erase_if(m_running, [](const Sequence* one) { return one->isLeaving; });
+  }
+  for (std::size_t i = 0; i < m_rejected.size(); ++i) {
+    const Rejection& why = m_plan.rejected[i];
+    leaving.push_back({m_rejected[i], {FinishReason::Refused, why.reason, why.a, why.b}});
+  }
+  m_rejected.clear();
   std::vector<FinishedRequest> ended;
-  if (endings.empty()) return ended;
-  std::erase_if(m_running,
-                [](const Sequence* one) { return one->progress.state == RequestState::Finished; });
-  for (const Ending& one : endings) ended.push_back(remove(*one.sequence, one.finish, one.why));
+  for (const Leaving& one : leaving) ended.push_back(remove(*one.sequence, one.ending));
   return ended;
 }
 
-// Why it ends with this step; None when it goes on.
-Verdict Scheduler::endOf(const Sequence& sequence, FinishReason finish) const {
-  if (finish != FinishReason::None) return {reasonOf(finish), 0, 0};
-  return limitReached(sequence);
+// How it ends with this step; FinishReason::None when it goes on.
+Ending Scheduler::endOf(const Sequence& sequence, FinishReason finish) const {
+  if (finish != FinishReason::None) return {finish, reasonOf(finish), 0, 0};
+  const Verdict limit = limitReached(sequence);
+  if (limit.isYes()) return {};
+  return {FinishReason::Length, limit.reason, limit.a, limit.b};
+}
+
+// It keeps its place and its blocks until its batch ends.
+void Scheduler::park(Sequence& sequence, const Ending& ending) {
+  if (sequence.progress.state == RequestState::Waiting) {  // a branch that found no place to run
+    sequence.progress.admissionOrder = ++m_admissions;
+    m_running.push_back(&sequence);
+  }
+  sequence.parked = ending;
+  sequence.setState(RequestState::Finished);
+  sequence.reason = Reason::HeldForBatch;
+  sequence.reasonA = sequence.numOutput();
+  sequence.reasonB = 0;
+  ++m_numParked;
+}
+
+// Whole answers stay until their batch ends; failures and cancels do not.
+void Scheduler::parkAnswers(std::vector<Leaving>& leaving) {
+  std::erase_if(leaving, [this](const Leaving& one) {
+    const bool isAnswer =
+        one.ending.finish == FinishReason::Stop || one.ending.finish == FinishReason::Length;
+    if (isAnswer) park(*one.sequence, one.ending);
+    return isAnswer;
+  });
+}
+
+// The batch ends with the last that can go on, or when batching is switched off.
+void Scheduler::releaseParked(std::vector<Leaving>& leaving) {
+  if (m_numParked == 0) return;
+  if (isBatched() && m_numParked + m_numStuck + leaving.size() < m_running.size()) return;
+  for (Sequence* one : m_running) {
+    if (one->isParked()) leaving.push_back({one, one->parked});
+  }
 }
 
 // Length and context: None while there is room for one more token.
@@ -245,16 +335,47 @@ void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult
     const auto draft = static_cast<std::size_t>(row.firstToken + row.numTokens - row.numDrafts + i);
     CHECK(result.tokens[static_cast<std::size_t>(i)] == m_plan.tokens[draft]);
   }
+  sequence.progress.isEntering = false;
   m_cache.markWritten(sequence.table, row.firstPosition, standing);
   sequence.progress.numComputed += standing;
   sequence.tokens.insert(sequence.tokens.end(), result.tokens.begin(), result.tokens.end());
   m_counters.generatedTokens += static_cast<std::uint64_t>(numSampled);
-  if (numSampled > 0 || result.holds) sequence.setState(RequestState::Decoding);
+  if (numSampled > 0 || result.holds) {  // a held one gets its token right after the step
+    sequence.setState(RequestState::Decoding);
+    sequence.lastTokenNs = m_planNs;
+    if (sequence.firstTokenNs < 0) sequence.firstTokenNs = m_planNs;
+  }
   if (result.holds) sequence.reason = Reason::WaitsBeams;
+  if (!m_cache.config().isKept) {
+    if (numSampled > 0) forgetComputed(sequence);
+    return;
+  }
   if (!m_limits.prefixCache) return;
   SequenceProgress& progress = sequence.progress;
   progress.publishedBlocks = m_cache.publish(sequence.table, {&sequence.chain, sequence.tokens},
                                              progress.publishedBlocks, progress.numComputed);
+}
+
+// Without a KV cache nothing outlives the token it was computed for.
+void Scheduler::forgetComputed(Sequence& sequence) {
+  m_cache.release(sequence.table);
+  sequence.progress.numComputed = 0;
+  sequence.progress.publishedBlocks = 0;
+}
+
+// To the queue it was in; what is in host memory for one that waits stays there.
+void Scheduler::takeBack(const Moved& moved) {
+  Sequence& sequence = *moved.sequence;
+  if (moved.wasRunning) {
+    m_waiting.erase(sequence);
+    m_running.push_back(&sequence);
+    m_cache.swapSpace().give(sequence.swapSlots);
+    sequence.swapSlots.clear();
+  } else {
+    std::erase(m_running, &sequence);
+    m_waiting.insert(sequence);
+  }
+  sequence.progress = moved.progress;
 }
 
 void Scheduler::abandonStep(StepProgress progress) {
@@ -264,18 +385,12 @@ void Scheduler::abandonStep(StepProgress progress) {
   m_reservation.reset();
   std::vector<Sequence*> preempted;
   for (const Moved& moved : m_moved) {
-    Sequence& sequence = *moved.sequence;
-    if (moved.wasRunning) {
-      m_waiting.erase(sequence);
-      m_running.push_back(&sequence);
-      preempted.push_back(&sequence);
-    } else {
-      std::erase(m_running, &sequence);
-      m_waiting.insert(sequence);
-    }
-    sequence.progress = moved.progress;
+    takeBack(moved);
+    if (moved.wasRunning) preempted.push_back(moved.sequence);
   }
   m_moved.clear();
+  for (Sequence* one : m_rejected) m_waiting.insert(*one);
+  m_rejected.clear();
   std::ranges::sort(m_running, {},
                     [](const Sequence* one) { return one->progress.admissionOrder; });
   if (progress == StepProgress::NotExecuted) return;
@@ -298,7 +413,7 @@ void Scheduler::abandonStep(StepProgress progress) {
   }
   for (Sequence* one : preempted) {
     m_cache.release(one->table);
-    leaveRunning(*one);
+    leaveRunning(*one, 0);
     ++m_counters.preemptions;
   }
   m_cache.forget(taken);

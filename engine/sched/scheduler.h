@@ -17,6 +17,7 @@
 #include "engine/sched/admission.h"
 #include "engine/sched/request_queue.h"
 #include "engine/sched/sequence.h"
+#include "engine/sched/slo.h"
 #include "engine/sched/step_plan.h"
 
 namespace engine::sched {
@@ -38,11 +39,14 @@ enum class StepProgress : std::uint8_t {
 
 struct SchedulerCounters {
   std::uint64_t steps = 0, preemptions = 0;
+  std::uint64_t swaps = 0;  // requests swapped out: a part of the preemptions
   std::uint64_t prefixQueries = 0, prefixHits = 0;      // tokens, at admission
   std::uint64_t promptTokens = 0, generatedTokens = 0;  // prefilled (again, too); sampled
   std::int64_t paddedTokens = 0, idleSlotSteps = 0;
   // token slots after each step: of used blocks, and those of them that hold nothing
   std::int64_t usedSlotSteps = 0, emptySlotSteps = 0;
+  // contiguous: free blocks after each step, and those of them outside the longest run
+  std::int64_t freeBlockSteps = 0, strandedBlockSteps = 0;
 };
 
 // Engine thread only. A step is plan() -> execute -> commitStep(), or plan() -> abandonStep();
@@ -60,7 +64,8 @@ class Scheduler {
 
   // Puts a request in the waiting queue; a refusal keeps nothing of it. The id is new.
   std::optional<Refusal> submit(SequenceSpec spec);
-  // Ends a request wherever it is and gives its blocks back; nothing when the id is not known.
+  // Ends a request wherever it is and gives its blocks back; nothing when the id is not known, nor
+  // for FinishReason::Stop in a batch, which the request then leaves with a later commit.
   std::optional<FinishedRequest> finish(RequestId id, FinishReason reason);
   // A child that shares all of the parent's blocks, its newest token being `lastToken` instead of
   // the parent's, or behind a held parent's. Both copy a shared block when they first write to it.
@@ -107,14 +112,22 @@ class Scheduler {
     bool wasRunning;
   };
 
+  struct Leaving {
+    Sequence* sequence;
+    Ending ending;
+  };
+
   // What the running requests are, counted once a plan.
   struct Demand {
     std::int64_t decoding = 0, prefilling = 0, starving = 0;
+    std::int64_t reserved = 0;  // tokens of the budget that decodes leave to the starving
   };
 
   // plan(), part by part: scheduler_plan.cpp
-  void beginPlan();
+  void beginPlan(std::int64_t nowNs);
+  void orderRunning();
   void countDemand();
+  void holdDecodes();
   void planRunning(bool decodes);
   void planDecode(Sequence& sequence, std::int64_t decodesAfter);
   void planPrefill(Sequence& sequence);
@@ -123,14 +136,26 @@ class Scheduler {
   void preempt(Sequence& sequence, std::int64_t blocksNeeded);
   void preemptWithBeams(Sequence& sequence, std::int64_t blocksNeeded);
   std::vector<Sequence*> runningBeamsOf(const Sequence& sequence) const;
-  void leaveRunning(Sequence& sequence);
+  Verdict swapOut(Sequence& sequence, std::int64_t blocksNeeded);
+  BlockId contentOf(const Sequence& sequence, std::int64_t logical) const;
+  void leaveRunning(Sequence& sequence, std::int64_t swappedTokens);
+  void enqueue(Sequence& sequence);
   void addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t numDrafts);
   void dropRow(Sequence& sequence);
+  // plan()'s admissions: scheduler_admission.cpp
   void admitWaiting(std::int64_t nowNs);
+  bool holdsDoor(std::int64_t nowNs);
+  bool rejectNext(std::int64_t nowNs);
   Verdict admitNext(std::int64_t nowNs);
   void enter(Sequence& sequence, const kv::PrefixMatch& match, std::int64_t nowNs);
+  void notePrefix(Sequence& sequence, const kv::PrefixMatch& match);
+  void swapIn(Sequence& sequence, std::int64_t firstBlock, std::int64_t tokens);
+  void countPadding();
   kv::PrefixMatch matchPrefix(Sequence& sequence) const;
   std::int64_t blocksPromised(const Sequence& sequence) const;
+  std::int64_t blocksToReserve(const Sequence& sequence) const;
+  std::int64_t lengthToReserve(const Sequence& sequence) const;
+  std::int64_t batchRoom() const;
   std::int64_t chunkFor(const Sequence& sequence) const;
   bool isStarving(const Sequence& sequence) const;
   Verdict waitReason(std::int64_t place) const;
@@ -140,13 +165,24 @@ class Scheduler {
 
   std::int64_t budgetLeft() const { return m_plan.budget - m_used; }
 
+  std::int64_t decodeBudgetLeft() const { return budgetLeft() - m_demand.reserved; }
+
+  bool isBatched() const { return m_limits.batching != BatchingKind::Continuous; }
+
   // commitStep() and the end of a request: scheduler.cpp
+  void settleMoved();
+  void countPlan();
   void countSlots();
   void applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result);
   std::vector<FinishedRequest> removeEnded(std::span<const RowResult> results);
-  Verdict endOf(const Sequence& sequence, FinishReason finish) const;
+  Ending endOf(const Sequence& sequence, FinishReason finish) const;
+  void park(Sequence& sequence, const Ending& ending);
+  void parkAnswers(std::vector<Leaving>& leaving);
+  void releaseParked(std::vector<Leaving>& leaving);
+  void forgetComputed(Sequence& sequence);
+  void takeBack(const Moved& moved);
   Verdict limitReached(const Sequence& sequence) const;
-  FinishedRequest remove(Sequence& sequence, FinishReason finish, Verdict why);
+  FinishedRequest remove(Sequence& sequence, const Ending& ending);
   Sequence& known(RequestId id) const;
 
   kv::KvCache& m_cache;
@@ -157,17 +193,24 @@ class Scheduler {
   std::vector<Sequence*> m_running;  // in admission order
   std::uint64_t m_arrivals = 0, m_admissions = 0, m_turns = 0;
   SchedulerCounters m_counters;
+  std::size_t m_numParked = 0;  // of m_running
+  PaceMeter m_pace;
+  std::int64_t m_pacePlanNs = -1;  // begin of the last step that computed something
 
   // of the open plan
+  std::int64_t m_planNs = 0;
   StepPlan m_plan;
   std::unique_ptr<kv::KvReservation> m_reservation;
   std::vector<Moved> m_moved;
+  std::vector<Sequence*> m_rejected;   // by m_plan.rejected
   std::vector<Sequence*> m_order;      // running, in the order of planning
   std::vector<Sequence*> m_rowOwners;  // by row
   Demand m_demand;
-  std::int64_t m_used = 0;                 // tokens of the budget
-  std::int64_t m_promised = 0;             // blocks
-  std::int64_t m_seats = 0;                // of the running, counting what they will become
+  std::int64_t m_used = 0;                           // tokens of the budget
+  std::int64_t m_promised = 0;                       // blocks
+  std::int64_t m_seats = 0;                          // of the running, counting what they will be
+  std::size_t m_numStuck = 0;                        // beams that wait for preempted ones
+  std::int64_t m_pacePrefill = 0, m_paceDecode = 0;  // tokens of the step at m_pacePlanNs
   bool m_wantedMore = false;               // a running request got less than it could compute
   Verdict m_blocked;                       // why the head of the queue did not enter
   std::uint64_t m_queried = 0, m_hit = 0;  // tokens looked up in the prefix index, found there

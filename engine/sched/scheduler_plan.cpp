@@ -1,4 +1,5 @@
-// Scheduler::plan(): running requests first, decodes before prefill chunks, then the queue.
+// Scheduler::plan(): running requests first, decodes before prefill chunks; who gives way.
+// Admissions: scheduler_admission.cpp.
 #include <algorithm>
 #include <utility>
 
@@ -9,23 +10,45 @@
 
 namespace engine::sched {
 
+namespace {
+
+// A held one computes its newest token again: its candidates come of that row.
+std::int64_t tokensToSwap(const Sequence& sequence) {
+  return std::min(sequence.progress.numComputed, sequence.numTokens() - 1);
+}
+
+}  // namespace
+
 const StepPlan& Scheduler::plan(std::int64_t nowNs) {
-  beginPlan();
-  planRunning(true);
-  planRunning(false);
+  beginPlan(nowNs);
+  if (isBatched() && m_demand.prefilling > 0) {
+    holdDecodes();
+  } else if (m_demand.decoding > 0) {
+    planRunning(true);
+  }
+  if (m_demand.prefilling > 0) planRunning(false);
   admitWaiting(nowNs);
   packRows();
   finishPlan();
   return m_plan;
 }
 
-void Scheduler::beginPlan() {
+void Scheduler::beginPlan(std::int64_t nowNs) {
   CHECK(!hasOpenStep());
+  m_planNs = nowNs;
+  if (m_pacePlanNs >= 0) m_pace.record(nowNs - m_pacePlanNs, m_pacePrefill, m_paceDecode);
+  m_pacePlanNs = -1;
   // keeps the capacity of the arrays: no allocation in a steady state
   m_plan.rows.clear();
   m_plan.tokens.clear();
   m_plan.copies.clear();
+  m_plan.swapOuts.clear();
+  m_plan.swapIns.clear();
   m_plan.preempted.clear();
+  m_plan.rejected.clear();
+  m_plan.holdsResults = isBatched();
+  m_plan.paddedTokens = 0;
+  m_plan.idleSlotSteps = static_cast<std::int64_t>(m_numParked);
   m_plan.decisions.clear();
   m_plan.id = StepId(m_counters.steps + 1);
   m_plan.budget = m_limits.maxBatchedTokens;
@@ -39,15 +62,25 @@ void Scheduler::beginPlan() {
   m_blocked = {};
   m_cache.setStep(m_plan.id);
   m_reservation = m_cache.openReservation();
+  orderRunning();
+  countDemand();
+}
+
+// Who had no token in the last step goes first, so that a small budget goes round; under the slo
+// policy who must have its next token first.
+void Scheduler::orderRunning() {
   m_order = m_running;
   bool isLeftOut = false;
   for (Sequence* sequence : m_running) {
     sequence->planRow = -1;
-    isLeftOut = isLeftOut || sequence->lastStep < m_counters.steps;
+    isLeftOut = isLeftOut || (sequence->lastStep < m_counters.steps && !sequence->isParked());
   }
-  // Who had no token in the last step goes first, so that a small budget goes round.
-  if (isLeftOut) std::ranges::stable_sort(m_order, {}, &Sequence::turn);
-  countDemand();
+  if (!isLeftOut) return;
+  if (m_limits.policy == PolicyKind::Slo) {
+    std::ranges::stable_sort(m_order, {}, &Sequence::nextDeadlineNs);
+  } else {
+    std::ranges::stable_sort(m_order, {}, &Sequence::turn);
+  }
 }
 
 bool Scheduler::isStarving(const Sequence& sequence) const {
@@ -61,23 +94,42 @@ bool Scheduler::isStarving(const Sequence& sequence) const {
 void Scheduler::countDemand() {
   m_demand = {};
   m_seats = 0;
+  m_numStuck = 0;
   for (const Sequence* sequence : m_running) {
     m_seats += sequence->numSeats();
-    if (sequence->isHeld()) continue;
+    if (sequence->isParked()) continue;
+    if (sequence->isHeld()) {
+      ++m_numStuck;
+      continue;
+    }
     ++(sequence->isDecoding() ? m_demand.decoding : m_demand.prefilling);
     if (!sequence->isDecoding() && isStarving(*sequence)) ++m_demand.starving;
   }
-  if (m_waiting.front() != nullptr && isStarving(*m_waiting.front())) ++m_demand.starving;
+  std::int64_t room = batchRoom() - m_seats;
+  for (const auto& [key, one] : m_waiting.entries()) {
+    if (room-- <= 0 || !isStarving(*one)) break;
+    ++m_demand.starving;
+  }
+  m_demand.reserved = decodeReserve(m_demand.starving, m_plan.budget);
+}
+
+// A batch computes all of its prompts before it decodes.
+void Scheduler::holdDecodes() {
+  for (Sequence* sequence : m_order) {
+    if (!sequence->isDecoding()) continue;
+    sequence->reason = Reason::WaitsBatchPrefill;
+    sequence->reasonA = sequence->reasonB = 0;
+  }
 }
 
 void Scheduler::planRunning(bool decodes) {
   std::int64_t decodesAfter = m_demand.decoding;
   for (Sequence* sequence : m_order) {
     if (sequence->progress.state == RequestState::Preempted) continue;  // by an earlier row
-    if (sequence->isHeld()) continue;
+    if (sequence->isHeld() || sequence->isParked()) continue;
     if (sequence->isDecoding() != decodes) continue;
     if (decodes) --decodesAfter;
-    if (budgetLeft() <= 0) {
+    if ((decodes ? decodeBudgetLeft() : budgetLeft()) <= 0) {
       m_wantedMore = true;
       sequence->reason = Reason::WaitsTokenBudget;
       sequence->reasonA = m_used;
@@ -96,7 +148,7 @@ void Scheduler::planDecode(Sequence& sequence, std::int64_t decodesAfter) {
   const std::int64_t outputsLeft =
       std::min(sequence.spec.maxTokens - sequence.numOutput(), m_maxContext - sequence.numTokens());
   std::int64_t drafts = std::min({static_cast<std::int64_t>(sequence.drafts.size()),
-                                  outputsLeft - 1, budgetLeft() - 1 - decodesAfter});
+                                  outputsLeft - 1, decodeBudgetLeft() - 1 - decodesAfter});
   const std::int64_t first = sequence.progress.numComputed;
   if (drafts > 0 &&
       m_cache.blocksToGrow(sequence.table, first, 1 + drafts) + decodesAfter <=
@@ -109,14 +161,24 @@ void Scheduler::planDecode(Sequence& sequence, std::int64_t decodesAfter) {
 }
 
 void Scheduler::planPrefill(Sequence& sequence) {
+  const bool isStarved = isStarving(sequence);
   const std::int64_t chunk = chunkFor(sequence);
-  if (growOrPreempt(sequence, chunk)) addRow(sequence, chunk, 0);
+  if (chunk == 0) {  // what is left is for others that have had nothing for longer
+    m_wantedMore = true;
+    sequence.reason = Reason::WaitsTokenBudget;
+    sequence.reasonA = m_used;
+    sequence.reasonB = m_plan.budget;
+  } else if (growOrPreempt(sequence, chunk)) {
+    addRow(sequence, chunk, 0);
+    if (isStarved) --m_demand.starving;
+    m_demand.reserved = decodeReserve(m_demand.starving, m_plan.budget);
+  }
 }
 
 std::int64_t Scheduler::chunkFor(const Sequence& sequence) const {
   ChunkFacts facts;
   facts.pending = sequence.numPending();
-  facts.budgetLeft = budgetLeft();
+  facts.budgetLeft = isStarving(sequence) ? budgetLeft() : decodeBudgetLeft();
   facts.prefillChunk = m_limits.prefillChunk;
   facts.longPrefillThreshold = m_limits.longPrefillThreshold;
   facts.isAlone = m_demand.prefilling + static_cast<std::int64_t>(m_waiting.size()) <= 1;
@@ -135,13 +197,17 @@ bool Scheduler::growOrPreempt(Sequence& sequence, std::int64_t num) {
   return true;
 }
 
+// Somebody who can be set back: not one that has ended and is held.
 Sequence& Scheduler::victim() {
-  std::vector<VictimFacts> candidates;
-  candidates.reserve(m_running.size());
-  for (const Sequence* one : m_running) {
-    candidates.push_back({one->spec.priority, one->progress.admissionOrder, one->table.size()});
+  std::vector<VictimFacts> facts;
+  std::vector<Sequence*> candidates;
+  for (Sequence* one : m_running) {
+    if (one->isParked()) continue;
+    candidates.push_back(one);
+    facts.push_back({one->spec.priority, one->progress.admissionOrder, one->table.size(),
+                     one->nextDeadlineNs()});
   }
-  return *m_running[pickVictim(candidates, m_limits.policy)];
+  return *candidates[pickVictim(facts, m_limits.policy)];
 }
 
 std::vector<Sequence*> Scheduler::runningBeamsOf(const Sequence& sequence) const {
@@ -162,27 +228,60 @@ void Scheduler::preemptWithBeams(Sequence& sequence, std::int64_t blocksNeeded) 
 
 void Scheduler::preempt(Sequence& sequence, std::int64_t blocksNeeded) {
   m_moved.push_back({&sequence, sequence.progress, true});
-  if (sequence.planRow >= 0) dropRow(sequence);
   const std::int64_t blocks = sequence.table.size();
+  const std::int64_t computed = sequence.progress.numComputed;
+  const std::int64_t kept = tokensToSwap(sequence);
+  const Verdict why = swapOut(sequence, blocksNeeded);  // looks at the copies of its row
+  if (sequence.planRow >= 0) dropRow(sequence);
+  const bool isKept = why.reason == Reason::PreemptedToSwap;
   m_plan.preempted.push_back(
-      {sequence.spec.id, blocks, blocksNeeded, sequence.progress.numComputed});
+      {sequence.spec.id, blocks, blocksNeeded, computed - (isKept ? kept : 0), why.reason, why.a, why.b});
   m_reservation->release(sequence.table);
-  leaveRunning(sequence);
-  sequence.reason = Reason::PreemptedForBlocks;
-  sequence.reasonA = blocks;
-  sequence.reasonB = blocksNeeded;
+  leaveRunning(sequence, isKept ? kept : 0);
+  sequence.reason = why.reason;
+  sequence.reasonA = why.a;
+  sequence.reasonB = why.b;
+}
+
+// Where the content of a block of its table is now: a copy that this step was to make is not made.
+BlockId Scheduler::contentOf(const Sequence& sequence, std::int64_t logical) const {
+  const BlockId block = sequence.table.at(logical);
+  for (const kv::BlockCopy& copy : m_plan.copies) {
+    if (copy.request == sequence.spec.id && copy.to == block) return copy.from;
+  }
+  return block;
+}
+
+// What it has computed goes to host memory when that is asked for and there is room for all of it.
+// Says how the sequence leaves.
+Verdict Scheduler::swapOut(Sequence& sequence, std::int64_t blocksNeeded) {
+  const std::int64_t computed = tokensToSwap(sequence);
+  if (m_limits.preemption != PreemptionKind::Swap || computed == 0 || !m_cache.config().isKept) {
+    return {Reason::PreemptedForBlocks, sequence.table.size(), blocksNeeded};
+  }
+  const std::int64_t blocks = m_cache.blocksFor(computed);
+  auto slots = m_cache.swapSpace().tryTake(blocks);
+  if (!slots) return {Reason::PreemptedSwapFull, blocks, m_cache.swapSpace().numFree()};
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    m_reservation->recordSwap(BlockOp::SwapOut, sequence.table, i);
+    m_plan.swapOuts.push_back(
+        {sequence.spec.id, contentOf(sequence, i), (*slots)[static_cast<std::size_t>(i)]});
+  }
+  sequence.swapSlots = std::move(*slots);
+  return {Reason::PreemptedToSwap, blocks, blocksNeeded};
 }
 
 // Back to the queue, where its arrival puts it before all that came later. It computes everything
-// again but keeps its tokens: outputs stay outputs.
-void Scheduler::leaveRunning(Sequence& sequence) {
+// but what is swapped out again, and keeps its tokens: outputs stay outputs.
+void Scheduler::leaveRunning(Sequence& sequence, std::int64_t swappedTokens) {
   std::erase(m_running, &sequence);
   sequence.setState(RequestState::Preempted);
   sequence.progress.numComputed = 0;
   sequence.progress.publishedBlocks = 0;
+  sequence.progress.swappedTokens = swappedTokens;
   sequence.progress.waitingSince = m_plan.id.value;
   ++sequence.progress.preemptions;
-  m_waiting.insert(sequence);
+  enqueue(sequence);
 }
 
 void Scheduler::addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t numDrafts) {
@@ -193,6 +292,10 @@ void Scheduler::addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t 
   row.numTokens = static_cast<int>(numTokens);
   row.numDrafts = static_cast<int>(numDrafts);
   row.samples = row.firstPosition + numTokens - numDrafts == sequence.numTokens();
+  if (sequence.progress.isEntering) {
+    row.entry = sequence.progress.isResuming ? RowEntry::Resumed : RowEntry::Admitted;
+    row.cachedTokens = sequence.progress.entryCachedTokens;
+  }
   if (!row.samples) m_wantedMore = true;
   m_rowOwners.push_back(&sequence);
   m_used += numTokens;
@@ -208,97 +311,22 @@ void Scheduler::dropRow(Sequence& sequence) {
   sequence.planRow = -1;
 }
 
-// Blocks that a running sequence is to get before anybody new: for the tokens it has, and one to
-// grow. The contiguous allocator has given all at once.
-std::int64_t Scheduler::blocksPromised(const Sequence& sequence) const {
-  if (!m_cache.canShare()) return 0;
-  const std::int64_t blocks = m_cache.blocksFor(sequence.numTokens()) - sequence.table.size();
-  return std::max<std::int64_t>(0, blocks) + 1;
-}
-
-void Scheduler::admitWaiting(std::int64_t nowNs) {
-  if (m_waiting.size() == 0) return;
-  for (const Sequence* sequence : m_running) m_promised += blocksPromised(*sequence);
-  while (m_waiting.size() > 0) {
-    m_blocked = admitNext(nowNs);
-    if (!m_blocked.isYes()) return;
-  }
-}
-
-Verdict Scheduler::admitNext(std::int64_t nowNs) {
-  Sequence& next = *m_waiting.front();
-  AdmissionFacts facts;
-  facts.hasPreempted = !m_plan.preempted.empty();
-  facts.budgetUsed = m_used;
-  facts.budget = m_plan.budget;
-  // beams that come back after a preemption have had their places before
-  const bool isBeamAgain = next.spec.isBeam && next.hasBranched;
-  const std::int64_t seats = std::min<std::int64_t>(next.numSeats(), m_limits.maxSeqs);
-  facts.running = isBeamAgain ? 0 : m_seats + seats - 1;
-  facts.maxSeqs = m_limits.maxSeqs;
-  const Verdict early = judgeAdmission(facts);  // spares the look into the prefix index
-  if (!early.isYes()) return early;
-  const kv::PrefixMatch match = matchPrefix(next);
-  const auto isIdle = [this](BlockId block) { return m_cache.pool().block(block).refCount == 0; };
-  facts.blocksNeeded = m_cache.blocksForWhole(next.numTokens()) -
-                       static_cast<std::int64_t>(match.blocks.size()) +
-                       std::ranges::count_if(match.blocks, isIdle);
-  facts.blocksAvailable = m_cache.largestPlace();
-  facts.blocksPromised = m_promised;
-  const Verdict verdict = judgeAdmission(facts);
-  if (verdict.isYes()) enter(next, match, nowNs);
-  return verdict;
-}
-
-kv::PrefixMatch Scheduler::matchPrefix(Sequence& sequence) const {
-  kv::PrefixMatch match;
-  match.miss = kv::PrefixMiss::Disabled;
-  if (!m_limits.prefixCache || !m_cache.canShare() || !sequence.spec.readsPrefixCache) return match;
-  return m_cache.findPrefix({&sequence.chain, sequence.tokens});
-}
-
-void Scheduler::enter(Sequence& sequence, const kv::PrefixMatch& match, std::int64_t nowNs) {
-  m_moved.push_back({&sequence, sequence.progress, false});
-  m_waiting.erase(sequence);
-  m_running.push_back(&sequence);
-  ++m_demand.prefilling;
-  m_seats += sequence.numSeats();
-  if (isStarving(sequence)) --m_demand.starving;
-  kv::PrefixMatch explained = match;
-  m_cache.explainMiss({&sequence.chain, sequence.tokens}, explained);
-  sequence.prefixMiss = explained.miss;
-  sequence.prefixMissPosition = explained.position;
-  if (match.miss != kv::PrefixMiss::Disabled) {
-    m_queried += static_cast<std::uint64_t>(sequence.numTokens());
-    m_hit += static_cast<std::uint64_t>(match.numTokens);
-  }
-  const bool isResumed = sequence.progress.state == RequestState::Preempted;
-  sequence.setState(RequestState::Prefilling);
-  SequenceProgress& progress = sequence.progress;
-  progress.numComputed = match.numTokens;
-  progress.publishedBlocks = static_cast<std::int64_t>(match.blocks.size());
-  progress.admissionOrder = ++m_admissions;
-  if (progress.cachedTokens < 0) progress.cachedTokens = match.numTokens;
-  if (progress.admittedNs < 0) progress.admittedNs = nowNs;
-  m_reservation->attach(sequence.table, match);
-  const std::int64_t chunk = chunkFor(sequence);
-  const bool hasGrown =
-      m_reservation->tryGrow(sequence.table, match.numTokens, chunk, m_plan.copies);
-  CHECK(hasGrown);  // the verdict has counted its whole length
-  addRow(sequence, chunk, 0);
-  m_plan.rows.back().entry = isResumed ? RowEntry::Resumed : RowEntry::Admitted;
-  m_plan.rows.back().cachedTokens = match.numTokens;
-  m_promised += blocksPromised(sequence);
-}
-
 // Phase and reason of a row that stays in the plan.
 void Scheduler::describe(PlanRow& row, const Sequence& sequence) const {
   row.phase = !sequence.isDecoding() ? SlicePhase::Prefill
               : row.numDrafts > 0    ? SlicePhase::Verify
                                      : SlicePhase::Decode;
-  if (row.entry == RowEntry::Resumed) {
+  if (row.entry == RowEntry::Resumed && sequence.restoredTokens > 0) {
+    row.reason = Reason::ResumedFromSwap;
+    row.a = sequence.restoredTokens;
+    row.b = sequence.numPending();
+  } else if (row.entry == RowEntry::Resumed) {
     row.reason = Reason::ResumedAfterPreemption;
     row.a = sequence.numPending();
+  } else if (!m_cache.config().isKept && sequence.numOutput() > 0) {
+    row.reason = Reason::RecomputesPrefix;
+    row.a = row.numTokens;
+    row.b = sequence.numPending();
   } else if (row.phase == SlicePhase::Prefill) {
     row.reason = Reason::PrefillChunk;
     row.a = row.numTokens;
@@ -316,7 +344,7 @@ void Scheduler::packRows() {
   for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
     Sequence* sequence = m_rowOwners[i];
     if (sequence == nullptr) continue;
-    m_plan.rows[kept] = m_plan.rows[i];
+    if (kept != i) m_plan.rows[kept] = m_plan.rows[i];
     m_rowOwners[kept] = sequence;
     PlanRow& row = m_plan.rows[kept];
     sequence->planRow = static_cast<int>(kept++);
@@ -351,7 +379,9 @@ void Scheduler::finishPlan() {
   for (const PlanRow& row : m_plan.rows) {
     m_plan.decisions.push_back({row.request, row.reason, row.numTokens, row.a, row.b});
   }
+  const bool hasRowless = m_plan.rows.size() < m_running.size();
   for (const Sequence* sequence : m_running) {
+    if (!hasRowless) break;
     if (sequence->planRow >= 0) continue;
     m_plan.decisions.push_back(
         {sequence->spec.id, sequence->reason, 0, sequence->reasonA, sequence->reasonB});

@@ -12,6 +12,8 @@
 #include "engine/kv/block_table.h"
 #include "engine/kv/hash_chain.h"
 #include "engine/kv/prefix_index.h"
+#include "engine/kv/swap_space.h"
+#include "engine/sched/slo.h"
 
 namespace engine::sched {
 
@@ -42,6 +44,17 @@ struct SequenceProgress {
   std::uint64_t waitingSince = 0;    // step after which it began to wait
   std::int64_t admittedNs = -1;      // first admission
   int preemptions = 0;
+  std::int64_t swappedTokens = 0;  // while preempted: leading positions whose KV is in host memory
+  // Admitted, and no row of it was committed since.
+  bool isEntering = false, isResuming = false;
+  std::int64_t entryCachedTokens = 0;  // taken from the prefix cache at the last admission
+};
+
+// How a request ended.
+struct Ending {
+  FinishReason finish = FinishReason::None;
+  Reason reason = Reason::None;
+  std::int64_t a = 0, b = 0;
 };
 
 // Whether a request may go from one state to another.
@@ -65,16 +78,24 @@ struct Sequence {
   // Why it is where it is, from the last plan.
   Reason reason = Reason::WaitsStart;
   std::int64_t reasonA = 0, reasonB = 0;
-  kv::PrefixMiss prefixMiss = kv::PrefixMiss::NeverSeen;
+  PrefixMiss prefixMiss = PrefixMiss::None;
   std::int64_t prefixMissPosition = 0;
   std::uint64_t lastStep = 0;  // last committed step that had a row of it
-  std::uint64_t turn = 0;      // counts committed rows of all requests: who has the least goes first
+  std::uint64_t turn = 0;  // counts committed rows of all requests: who has the least goes first
+
+  std::vector<kv::SwapSlot> swapSlots;  // by logical block, as far as swappedTokens
+  // Static and dynamic batching: it has ended, and holds its blocks until its batch ends.
+  Ending parked;
+  std::int64_t queueRank = 0;  // under the slo policy, set when it enters the queue
+  std::int64_t firstTokenNs = -1, lastTokenNs = -1;  // begin of the step that sampled it
 
   std::uint64_t rootArrival = 0;  // arrivalOrder of its root: branches stand together in the queue
   bool hasBranched = false;       // its branches count by themselves
 
   // Scratch of the plan being made.
   int planRow = -1;
+  std::int64_t restoredTokens = 0;  // swapped in when it entered
+  bool isLeaving = false;
 
   std::int64_t numTokens() const { return static_cast<std::int64_t>(tokens.size()); }
 
@@ -92,7 +113,16 @@ struct Sequence {
 
   // Only its newest token is to be computed, and that token was sampled. Not "has output": a
   // resumed request prefills again.
-  bool isDecoding() const { return numPending() == 1 && numOutput() > 0; }
+  bool isDecoding() const { return numPending() == 1 && numOutput() > 0 && !isParked(); }
+
+  bool isParked() const { return parked.finish != FinishReason::None; }
+
+  // When it must have its next token.
+  std::int64_t nextDeadlineNs() const { return deadlineNs(sloFacts()); }
+
+  SloFacts sloFacts() const {
+    return {spec.slo, spec.arrivalNs, firstTokenNs, lastTokenNs, numOutput()};
+  }
 
   std::span<const TokenId> outputs() const {
     return std::span(tokens).subspan(spec.promptIds.size());

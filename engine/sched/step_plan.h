@@ -11,6 +11,7 @@
 #include "engine/api/trace_event.h"
 #include "engine/base/ids.h"
 #include "engine/kv/kv_reservation.h"
+#include "engine/kv/swap_space.h"
 
 namespace engine::sched {
 
@@ -48,23 +49,38 @@ struct Preemption {
   RequestId request;
   std::int64_t blocksReturned = 0, blocksNeeded = 0;
   std::int64_t tokensLost = 0;  // to be computed again, less what the prefix cache keeps
+  Reason reason = Reason::PreemptedForBlocks;  // PreemptedToSwap: its content is kept
+  std::int64_t a = 0, b = 0;                   // numbers of the reason
+};
+
+// A waiting request that can no longer be served as it asked to be; it ends with the commit.
+struct Rejection {
+  RequestId request;
+  Reason reason = Reason::None;
+  std::int64_t a = 0, b = 0;
 };
 
 struct StepPlan {
   StepId id;  // 1-based, one more than the last committed step's
   std::vector<PlanRow> rows;
-  std::vector<TokenId> tokens;        // [sum of numTokens], rows one after another
-  std::vector<kv::BlockCopy> copies;  // before the step's first write, in this order
+  std::vector<TokenId> tokens;  // [sum of numTokens], rows one after another
+  // Before the step's first write, in this order: blocks out to host memory, blocks in, copies.
+  std::vector<kv::SwapMove> swapOuts, swapIns;
+  std::vector<kv::BlockCopy> copies;
   std::vector<Preemption> preempted;
+  std::vector<Rejection> rejected;
   // Every row, then the waiting requests in order, as far as kMaxWaitDecisions; those behind wait
   // for the reason of the last one named.
   std::vector<Decision> decisions;
   int budget = 0, prefillTokens = 0, decodeTokens = 0, draftTokens = 0;
   int numSampledRows = 0;                 // logits rows: sum over sampling rows of 1 + numDrafts
   std::int64_t running = 0, waiting = 0;  // as this step runs
-  std::int64_t paddedTokens = 0, idleSlotSteps = 0;  // static and dynamic batching
-  Reason limit = Reason::LimitQueueEmpty;            // why no more work was taken
-  std::int64_t wakeAtNs = -1;  // an empty plan that waits for time: when to ask again
+  // Static and dynamic batching: tokens that would fill the prompts of a batch that begins now to
+  // the longest of them; requests that have ended and hold their place.
+  std::int64_t paddedTokens = 0, idleSlotSteps = 0;
+  bool holdsResults = false;               // nobody hears of its tokens before its batch has ended
+  Reason limit = Reason::LimitQueueEmpty;  // why no more work was taken
+  std::int64_t wakeAtNs = -1;              // an empty plan that waits for time: when to ask again
 
   bool isEmpty() const { return rows.empty(); }
 
@@ -100,6 +116,8 @@ struct FinishedRequest {
   std::int64_t a = 0, b = 0;
   Usage usage;
   int preemptions = 0;
+  PrefixMiss prefixMiss = PrefixMiss::None;
+  std::int64_t prefixMissPosition = 0;
 };
 
 }  // namespace engine::sched

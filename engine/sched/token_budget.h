@@ -18,7 +18,7 @@ struct ChunkFacts {
 
 // 0 when no budget is left.
 inline std::int64_t chunkTokens(const ChunkFacts& facts) {
-  std::int64_t chunk = std::min(facts.pending, facts.budgetLeft);
+  std::int64_t chunk = std::max<std::int64_t>(0, std::min(facts.pending, facts.budgetLeft));
   if (facts.prefillChunk > 0) chunk = std::min<std::int64_t>(chunk, facts.prefillChunk);
   if (facts.longPrefillThreshold > 0 && !facts.isAlone) {
     chunk = std::min<std::int64_t>(chunk, facts.longPrefillThreshold);
@@ -28,6 +28,12 @@ inline std::int64_t chunkTokens(const ChunkFacts& facts) {
     chunk = std::min(chunk, std::max<std::int64_t>(1, share));
   }
   return chunk;
+}
+
+// Tokens of a step that everybody else leaves to prompts that have had none for too long: one each,
+// and a quarter of the budget at most.
+inline std::int64_t decodeReserve(std::int64_t starving, std::int64_t budget) {
+  return std::clamp<std::int64_t>(starving, 0, std::max<std::int64_t>(1, budget / 4));
 }
 
 // Steps without a token after which a request counts as starving; half of the 32 that are promised.

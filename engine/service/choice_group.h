@@ -56,7 +56,7 @@ struct ChoiceGroup {
   int preemptions = 0;
   std::optional<Error> failure;
   std::string explanation;  // why it failed or was ended
-  bool isCancelled = false, isEnding = false, isTold = false;
+  bool isCancelled = false, isRefused = false, isEnding = false, isTold = false;
 };
 
 // Whether the request is more than one sequence.

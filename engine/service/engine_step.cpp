@@ -35,7 +35,8 @@ EngineStep::EngineStep(ModelSession& session,
       m_hasCommands(std::move(hasCommands)),
       m_checkInvariants(checkInvariants),
       m_drafts(session),
-      m_beams(session) {}
+      m_beams(session),
+      m_swapStore(session.executor()) {}
 
 StepOutcome EngineStep::run() {
   if (!plan()) return StepOutcome::NoWork;
@@ -57,7 +58,12 @@ bool EngineStep::plan() {
   if (m_checkInvariants) requireNone(sched::findPlanViolations(m_plan, m_session.scheduler()));
   if (!m_plan.isEmpty()) return true;
   summarize();
-  m_session.scheduler().commitStep({});
+  // who was preempted without anybody computing goes out all the same
+  if (const auto moved = moveBlocks(); !moved) throw std::runtime_error(moved.error().message);
+  // an end may come without a step: a batch whose last was cancelled, an SLO that is over
+  m_ended = m_session.scheduler().commitStep({});
+  for (const sched::FinishedRequest& ended : m_ended) m_session.close(ended);
+  if (m_checkInvariants) requireNone(sched::findViolations(m_session.scheduler()));
   return false;
 }
 
@@ -106,17 +112,28 @@ Result<void> EngineStep::execute() {
   exec::Executor& executor = m_session.executor();
   m_sampleNs = 0;
   const std::int64_t beginNs = clock.nowNs();
-  std::vector<kernels::BlockCopy> copies;
-  for (const kv::BlockCopy& copy : m_plan.copies)
-    copies.push_back({copy.from.value, copy.to.value});
-  if (!copies.empty()) executor.copyBlocks(copies);
-  Result<void> executed = executor.execute(
-      m_rows, &m_gate.flag(),
-      [this](int first, int count, const float* logits) { sample(first, count, logits); });
+  Result<void> executed = moveBlocks();
+  if (executed) {
+    executed = executor.execute(
+        m_rows, &m_gate.flag(),
+        [this](int first, int count, const float* logits) { sample(first, count, logits); });
+  }
   m_executedNs = clock.nowNs();
   m_modelNs = m_executedNs - beginNs - m_sampleNs;
   m_opsCounters = executor.takeCounters();
   return executed;
+}
+
+// Out, in, copies: the order in which the plan counts on them.
+Result<void> EngineStep::moveBlocks() {
+  TRY_VOID(m_swapStore.copyOut(m_plan.swapOuts));
+  m_swapStore.copyIn(m_plan.swapIns);
+  std::vector<kernels::BlockCopy> copies;
+  for (const kv::BlockCopy& copy : m_plan.copies) {
+    copies.push_back({copy.from.value, copy.to.value});
+  }
+  if (!copies.empty()) m_session.executor().copyBlocks(copies);
+  return {};
 }
 
 void EngineStep::sample(int first, int count, const float* logits) {
@@ -277,8 +294,7 @@ void EngineStep::publish() {
 
 void EngineStep::publishEntries() {
   for (const sched::Preemption& p : m_plan.preempted) {
-    m_session.record(p.request, RequestEvent::Preempted, Reason::PreemptedForBlocks,
-                     p.blocksReturned, p.blocksNeeded);
+    m_session.record(p.request, RequestEvent::Preempted, p.reason, p.a, p.b);
   }
   for (const sched::PlanRow& row : m_plan.rows) {
     if (row.entry == sched::RowEntry::Continues) continue;
@@ -295,34 +311,37 @@ void EngineStep::publishRow(std::size_t index) {
   RowOutcome& outcome = m_outcomes[index];
   const SessionChannels& channels = m_session.channels();
   m_drafts.recordRow(row, outcome.run, outcome.ids.size());
-  channels.recorder.record(SliceRecord{m_plan.id.value, row.request.value,
-                                       static_cast<std::uint32_t>(row.numTokens),
-                                       static_cast<std::uint32_t>(row.kvLength()),
-                                       static_cast<std::uint16_t>(row.numDrafts),
-                                       static_cast<std::uint16_t>(outcome.run.numAccepted()),
-                                       row.phase});
-  if (outcome.holds) noteTokens(row.request, 1);
+  channels.recorder.record(SliceRecord{
+      m_plan.id.value, row.request.value, static_cast<std::uint32_t>(row.numTokens),
+      static_cast<std::uint32_t>(row.kvLength()), static_cast<std::uint16_t>(row.numDrafts),
+      static_cast<std::uint16_t>(outcome.run.numAccepted()), row.phase});
+  if (outcome.holds) {
+    noteTokens(row.request, 1);
+    settleTold(row.request);
+  }
   if (outcome.ids.empty()) return;
   noteTokens(row.request, std::ssize(outcome.ids));
   for (std::size_t i = 0; i < outcome.ids.size(); ++i) publishToken(row, outcome.run, i);
   outcome.run.tokens.resize(outcome.ids.size());
   m_session.tell(*m_session.find(row.request), std::move(outcome.text),
                  std::move(outcome.run.tokens), m_t1Ns);
+  settleTold(row.request);
   for (BranchOutcome& branch : outcome.branches) publishBranch(index, branch);
+}
+
+// Static and dynamic batching: nobody hears of it before its batch has ended.
+void EngineStep::settleTold(RequestId id) {
+  if (!m_plan.holdsResults) m_session.deliver(id, *m_session.find(id), m_t1Ns);
 }
 
 void EngineStep::noteTokens(RequestId id, std::int64_t count) {
   ServedRequest& served = *m_session.find(id);
-  if (served.times.firstTokenNs < 0) {
+  served.hasUntold = true;
+  if (served.times.prefilledNs < 0) {
     served.times.prefilledNs = m_executedNs;
-    served.times.firstTokenNs = m_t1Ns;
-    const SessionChannels& channels = m_session.channels();
-    channels.recorder.record(
+    m_session.channels().recorder.record(
         RequestRecord{id.value, m_executedNs, 0, 0, RequestEvent::Prefilled, Reason::None});
-    channels.recorder.record(
-        RequestRecord{id.value, m_t1Ns, 0, 0, RequestEvent::FirstToken, Reason::None});
   }
-  served.times.lastTokenNs = m_t1Ns;
   if (!served.isBeam()) served.rate.add(m_t1Ns, count);
 }
 
@@ -339,6 +358,7 @@ void EngineStep::publishBranch(std::size_t row, BranchOutcome& branch) {
   std::vector<SampledToken> tokens;
   tokens.push_back(std::move(branch.token));
   m_session.tell(served, std::move(branch.text), std::move(tokens), m_t1Ns);
+  settleTold(branch.id);
 }
 
 void EngineStep::publishToken(const sched::PlanRow& row,
@@ -348,12 +368,11 @@ void EngineStep::publishToken(const sched::PlanRow& row,
   const bool isBonus = !isDraft && row.numDrafts > 0 && run.numAccepted() == run.drafts.size();
   const SampledToken& token = run.tokens[index];
   const std::int64_t position = row.kvLength() - row.numDrafts + static_cast<std::int64_t>(index);
-  m_session.channels().recorder.record(
-      TokenRecord{row.request.value, m_t1Ns, token.id, static_cast<std::int32_t>(position),
-                  token.logprob,
-                  isDraft   ? TokenSource::Draft
-                  : isBonus ? TokenSource::Bonus
-                            : TokenSource::Target});
+  m_session.channels().recorder.record(TokenRecord{
+      row.request.value, m_t1Ns, token.id, static_cast<std::int32_t>(position), token.logprob,
+      isDraft   ? TokenSource::Draft
+      : isBonus ? TokenSource::Bonus
+                : TokenSource::Target});
 }
 
 accounting::StepCost EngineStep::costOfPlan() const {
@@ -399,7 +418,7 @@ void EngineStep::summarize() {
 
 StepOutcome EngineStep::abandon(const Error& error) {
   m_session.scheduler().abandonStep(sched::StepProgress::MayHaveWritten);
-  for (const sched::Preemption& p : m_plan.preempted) {
+  for (const sched::Preemption& p : m_plan.preempted) {  // what was swapped out is recomputed too
     m_session.record(p.request, RequestEvent::Preempted, Reason::PreemptedForBlocks,
                      p.blocksReturned, p.blocksNeeded);
   }

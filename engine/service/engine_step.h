@@ -16,6 +16,7 @@
 #include "engine/service/draft_stage.h"
 #include "engine/service/model_session.h"
 #include "engine/service/step_gate.h"
+#include "engine/service/swap_store.h"
 #include "engine/speculate/verifier.h"
 
 namespace engine::service {
@@ -77,6 +78,7 @@ class EngineStep {
   void propose();
   bool reserve();
   Result<void> execute();
+  Result<void> moveBlocks();
   void sample(int first, int count, const float* logits);
   void commit();
   void publish();
@@ -91,6 +93,7 @@ class EngineStep {
   void branchOff(std::size_t row);
   void publishBranch(std::size_t row, BranchOutcome& branch);
   void noteTokens(RequestId id, std::int64_t count);
+  void settleTold(RequestId id);
   void publishToken(const sched::PlanRow& row, const speculate::DraftRun& run, std::size_t index);
   std::int64_t numNewTokens() const;
   void publishEntries();
@@ -106,6 +109,7 @@ class EngineStep {
   sample::Sampler m_sampler;
   DraftStage m_drafts;
   BeamStage m_beams;
+  SwapStore m_swapStore;
 
   sched::StepPlan m_plan;  // kept: the scheduler's own ends with the commit
   std::vector<exec::SequenceRows> m_rows;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/service/prompt_encoder.h"
+#include "engine/service/swap_store.h"
 
 namespace engine::service {
 
@@ -20,6 +21,8 @@ kv::KvCacheConfig cacheConfig(const LoadedModel& model, const EngineConfig& conf
   result.blockSize = layout.blockSize;
   result.numBlocks = layout.numBlocks;
   result.maxContext = model.info->maxContext;
+  result.swapBlocks = swapBlocks(config.load.swapMemoryBytes, layout);
+  result.isKept = config.load.kvCache;
   result.identity = fmt::format("{}|{}", model.info->path, kvDTypeName(model.info->kvDtype));
   return result;
 }
@@ -31,6 +34,17 @@ Error refusalError(const sched::Refusal& refusal) {
   }
   return {ErrorCode::OutOfMemory,
           fmt::format("the request {}", reasonText(refusal.reason, refusal.a, refusal.b))};
+}
+
+RequestEvent endEvent(FinishReason finish) {
+  switch (finish) {
+    case FinishReason::Cancelled:
+      return RequestEvent::Cancelled;
+    case FinishReason::Refused:
+      return RequestEvent::Refused;
+    default:
+      return RequestEvent::Finished;
+  }
 }
 
 }  // namespace
@@ -166,7 +180,27 @@ std::string ModelSession::explain(const ServedRequest& request,
   if (ended.reason == Reason::FinishedContextFull) {
     return fmt::format("the answer {}", reasonText(ended.reason, ended.a, ended.b));
   }
+  if (ended.finish == FinishReason::Refused) {
+    return fmt::format("the request cannot be served in time: {}",
+                       reasonText(ended.reason, ended.a, ended.b));
+  }
   return {};
+}
+
+void ModelSession::deliver(RequestId id, ServedRequest& served, std::int64_t nowNs) {
+  if (std::exchange(served.hasUntold, false)) {
+    if (served.times.firstTokenNs < 0) {
+      served.times.firstTokenNs = nowNs;
+      m_channels.recorder.record(
+          RequestRecord{id.value, nowNs, 0, 0, RequestEvent::FirstToken, Reason::None});
+    }
+    served.times.lastTokenNs = nowNs;
+  }
+  for (TextDelta& delta : served.undelivered) {
+    if (!delta.tokens.empty()) delta.timeNs = nowNs;
+    m_channels.outbox.push(std::move(delta));
+  }
+  served.undelivered.clear();
 }
 
 void ModelSession::close(const sched::FinishedRequest& ended) {
@@ -174,15 +208,14 @@ void ModelSession::close(const sched::FinishedRequest& ended) {
   if (found == m_requests.end()) return;
   ServedRequest& served = found->second;
   served.times.finishedNs = m_channels.clock.nowNs();
-  const bool isCancelled = ended.finish == FinishReason::Cancelled;
   record(ended.request, RequestEvent::Detokenised, Reason::None, ended.usage.completionTokens, 0);
-  record(ended.request, isCancelled ? RequestEvent::Cancelled : RequestEvent::Finished,
-         ended.reason, ended.a, ended.b);
+  record(ended.request, endEvent(ended.finish), ended.reason, ended.a, ended.b);
   if (ended.finish != FinishReason::Stop && !served.isBeam()) {
     // what a stop string might still have claimed
     std::string rest = served.output.finish();
     if (!rest.empty()) tell(served, std::move(rest), {}, -1);
   }
+  deliver(ended.request, served, served.times.finishedNs);
   const std::shared_ptr<ChoiceGroup> group = served.group;
   if (group) {
     closeBranch(served, ended);
@@ -200,6 +233,7 @@ void ModelSession::tellEnd(const ServedRequest& served, const sched::FinishedReq
   message.request = ended.request;
   message.reason = ended.finish;
   message.explanation = explain(served, ended);
+  if (ended.finish == FinishReason::Refused) message.errorCode = ErrorCode::Unsupported;
   if (served.failure) message.errorCode = served.failure->code;
   message.usage = ended.usage;
   message.times = served.times;
@@ -226,6 +260,8 @@ void ModelSession::remember(const ServedRequest& request, const sched::FinishedR
   snapshot.cachedTokens = ended.usage.cachedTokens;
   snapshot.maxTokens = request.spec.sampling.maxTokens;
   snapshot.preemptions = ended.preemptions;
+  snapshot.prefixMiss = ended.prefixMiss;
+  snapshot.prefixMissPosition = ended.prefixMissPosition;
   snapshot.times = request.times;
   m_lastFinished.push_back(std::move(snapshot));
   if (m_lastFinished.size() > kMaxLastFinished) m_lastFinished.pop_front();

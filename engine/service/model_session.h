@@ -42,6 +42,10 @@ class ModelSession {
   // The scheduler ended the sequence: tells the front end and forgets it.
   void close(const sched::FinishedRequest& ended);
 
+  // The front end hears of what the sequence has sampled so far; its first token comes now if it
+  // had none.
+  void deliver(RequestId id, ServedRequest& served, std::int64_t nowNs);
+
   // By sequence.
   ServedRequest* find(RequestId id);
 
@@ -54,7 +58,7 @@ class ModelSession {
     return found == m_groups.end() ? nullptr : found->second;
   }
 
-  // Text and tokens of a sequence, told now or when its request has ended.
+  // Text and tokens of a sequence, told with deliver() or when its request has ended.
   void tell(ServedRequest& served,
             std::string text,
             std::vector<SampledToken> tokens,

@@ -15,16 +15,11 @@ Error notBuilt(const char* knob, const char* value, const char* instead) {
 Result<void> checkServable(const LoadConfig& config) {
   TRY_VOID(checkLoadConfig(config));
   if (config.device == DeviceKind::Cuda) return notBuilt("device", "cuda", "cpu is");
-  if (!config.kvCache) return notBuilt("kv-cache", "off", "on is");
-  if (config.swapMemoryBytes != 0) return notBuilt("swap-memory", "above 0", "0 is");
   return {};
 }
 
 Result<void> checkServable(const SchedulerLimits& limits) {
   TRY_VOID(checkSchedulerLimits(limits));
-  if (limits.preemption == PreemptionKind::Swap)
-    return notBuilt("preemption", "swap", "recompute is");
-  if (limits.policy == PolicyKind::Slo) return notBuilt("policy", "slo", "fcfs and priority are");
   return {};
 }
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "engine/api/message.h"
 #include "engine/api/request.h"
 #include "engine/api/snapshot.h"
 #include "engine/base/result.h"
@@ -36,6 +38,8 @@ struct ServedRequest {
   RequestTimes times;
   RateMeter rate;
   speculate::DraftLength draftLength;
+  std::vector<TextDelta> undelivered;  // static and dynamic batching: until its batch has ended
+  bool hasUntold = false;              // it has tokens whose times nobody was told
   std::optional<Error> failure;        // why it ends with FinishReason::Failed
   std::shared_ptr<ChoiceGroup> group;  // null = the request is this sequence
   RequestId parent;                    // the sequence it was split off; none = the first

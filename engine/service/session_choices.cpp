@@ -62,6 +62,8 @@ RequestId ModelSession::addBranch(RequestId parent, int choice) {
   child.choice = choice;
   child.rate = {};
   child.draftLength = {};
+  child.undelivered.clear();
+  child.hasUntold = false;
   child.group->open.push_back(id);
   child.group->hasBranched = true;
   return id;
@@ -81,7 +83,7 @@ void ModelSession::tell(ServedRequest& served,
       return;
     }
   }
-  m_channels.outbox.push(
+  served.undelivered.push_back(
       TextDelta{served.root(), std::move(text), std::move(tokens), timeNs, served.choice});
 }
 
@@ -127,6 +129,10 @@ void ModelSession::closeBranch(ServedRequest& served, const sched::FinishedReque
     group.failure = served.failure.value_or(Error{});
   }
   if (ended.finish == FinishReason::Cancelled && !group.failure) group.isCancelled = true;
+  if (ended.finish == FinishReason::Refused) {  // before it became several
+    group.isRefused = true;
+    group.explanation = explain(served, ended);
+  }
   if (group.isBeams()) return;
   ChoiceGroup::Choice& choice = group.choices[static_cast<std::size_t>(served.choice)];
   choice.sum = served.cumulativeLogprob;
@@ -170,6 +176,11 @@ void ModelSession::tellGroup(ChoiceGroup& group) {
     ++index;
   }
   if (group.isCancelled || message.choices.empty()) message.reason = FinishReason::Cancelled;
+  if (group.isRefused) {
+    message.reason = FinishReason::Refused;
+    message.errorCode = ErrorCode::Unsupported;
+    message.choices.clear();
+  }
   if (group.failure) {
     message.reason = FinishReason::Failed;
     message.errorCode = group.failure->code;

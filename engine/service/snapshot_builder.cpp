@@ -2,34 +2,12 @@
 
 #include <utility>
 
+#include "engine/kv/pool_snapshot.h"
 #include "engine/sched/sched_snapshot.h"
 
 namespace engine::service {
 
 namespace {
-
-// Share of slots in used blocks that hold nothing.
-double internalFragmentation(const std::vector<BlockSnapshot>& blocks, int blockSize) {
-  std::int64_t slots = 0, filled = 0;
-  for (const BlockSnapshot& block : blocks) {
-    if (block.state != BlockState::Used) continue;
-    slots += blockSize;
-    filled += block.filled;
-  }
-  return slots == 0 ? 0.0 : 1.0 - static_cast<double>(filled) / static_cast<double>(slots);
-}
-
-PoolSummary summarizePool(const kv::KvCache& cache, const std::vector<BlockSnapshot>& blocks) {
-  const kv::BlockPool& pool = cache.pool();
-  PoolSummary summary;
-  summary.blockSize = pool.blockSize();
-  summary.numBlocks = pool.numBlocks();
-  summary.freeBlocks = pool.numFree();
-  summary.cachedBlocks = pool.numCached();
-  summary.usedBlocks = pool.numUsed();
-  summary.internalFragmentation = internalFragmentation(blocks, pool.blockSize());
-  return summary;
-}
 
 void addServiceSide(RequestSnapshot& snapshot, ServedRequest& served, std::int64_t nowNs) {
   snapshot.label = served.spec.label;
@@ -46,7 +24,7 @@ void addSession(EngineSnapshot& snapshot, ModelSession& session, EngineStep& ste
   const sched::Scheduler& scheduler = session.scheduler();
   snapshot.model = session.model().info;
   snapshot.blocks = sched::snapshotBlocks(scheduler);
-  snapshot.pool = summarizePool(session.cache(), snapshot.blocks);
+  snapshot.pool = kv::summarisePool(session.cache());
   snapshot.requests = sched::snapshotRequests(scheduler);
   for (RequestSnapshot& request : snapshot.requests) {
     if (ServedRequest* served = session.find(request.id)) {

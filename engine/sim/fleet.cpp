@@ -78,6 +78,8 @@ class EnginePool {
       sum.idleSlotSteps += counters.idleSlotSteps;
       sum.usedSlotSteps += counters.usedSlotSteps;
       sum.emptySlotSteps += counters.emptySlotSteps;
+      sum.freeBlockSteps += counters.freeBlockSteps;
+      sum.strandedBlockSteps += counters.strandedBlockSteps;
       addSpeculation(engine->speculation(), run.speculation);
       run.busyFraction += engine->busyMs();
     }

@@ -1,6 +1,7 @@
 #include "engine/sim/simulated_engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -19,7 +20,7 @@ constexpr int kMaxEmptySteps = 3;
 constexpr double kDrawnIds = 1 << 30;
 
 std::int64_t toNs(double ms) {
-  return static_cast<std::int64_t>(ms * kNsPerMs);
+  return std::llround(ms * kNsPerMs);  // a time to wake at must not come out before itself
 }
 
 TokenId drawToken(std::uint64_t seed, std::uint64_t request, std::int64_t position) {
@@ -194,9 +195,9 @@ void SimulatedEngine::close(const sched::FinishedRequest& ended) {
   answer.outputTokens = ended.usage.completionTokens;
   answer.cachedTokens = ended.usage.cachedTokens;
   answer.preemptions = ended.preemptions;
-  // static and dynamic batching hand out nothing before the end of their batch
-  if (m_config.limits.batching != BatchingKind::Continuous && !answer.tokenMs.empty()) {
-    answer.tokenMs = {m_nowMs};
+  // static and dynamic batching hand out nothing before the end of their batch, and then all
+  if (m_config.limits.batching != BatchingKind::Continuous) {
+    std::ranges::fill(answer.tokenMs, m_nowMs);
   }
   m_outstanding -= found->second.work;
   m_ended.push_back(std::move(answer));

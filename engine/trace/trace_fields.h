@@ -69,6 +69,10 @@ inline bool isKnown(const ByteReader&, BlockState v) {
   return v <= BlockState::Cached;
 }
 
+inline bool isKnown(const ByteReader&, PrefixMiss v) {
+  return v <= PrefixMiss::Disabled;
+}
+
 inline bool isKnown(const ByteReader&, SlicePhase v) {
   return v <= SlicePhase::Verify;
 }
@@ -225,7 +229,8 @@ template <typename A>
 void fields(A& a, RequestSnapshot& v) {
   a(v.id, v.label, v.state, v.reason, v.reasonA, v.reasonB, v.finish, v.promptTokens,
     v.computedTokens, v.totalTokens, v.outputTokens, v.cachedTokens, v.maxTokens, v.preemptions,
-    v.times, v.tokensPerSecond, v.parent, v.choice, v.cumulativeLogprob);
+    v.times, v.tokensPerSecond, v.parent, v.choice, v.cumulativeLogprob, v.prefixMiss,
+    v.prefixMissPosition);
 }
 
 template <typename A>
@@ -249,7 +254,7 @@ template <typename A>
 void fields(A& a, EngineCounters& v) {
   a(v.steps, v.preemptions, v.swaps, v.cowCopies, v.prefixQueries, v.prefixHits, v.evictions,
     v.promptTokens, v.generatedTokens, v.peakBlocks, v.leakedBlocks, v.paddedTokens,
-    v.idleSlotSteps, v.usedSlotSteps, v.emptySlotSteps, v.lostEvents);
+    v.idleSlotSteps, v.usedSlotSteps, v.emptySlotSteps, v.freeBlockSteps, v.strandedBlockSteps, v.lostEvents);
 }
 
 template <typename A>

@@ -48,6 +48,7 @@ struct Serving {
   int mates = 0;
   bool neverEnds = false;
   engine::AllocatorKind allocator = engine::AllocatorKind::Paged;
+  bool keepsCache = true;
 };
 
 struct Served {
@@ -64,6 +65,7 @@ inline Served serve(const engine::RequestSpec& spec, const Serving& how) {
   config.load.blockSize = how.blockSize;
   config.load.maxContext = 360;
   config.load.allocator = how.allocator;
+  config.load.kvCache = how.keepsCache;
   config.limits = how.limits;
   if (!bench.client.load(config)) return {};
   bench.control->neverEnds = how.neverEnds;

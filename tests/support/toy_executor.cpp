@@ -25,7 +25,16 @@ std::uint64_t& ToyExecutor::slot(const PlanRow& row, std::int64_t position) {
   return m_slots[static_cast<std::size_t>(block * m_blockSize + position % m_blockSize)];
 }
 
-void ToyExecutor::copyBlocks(const StepPlan& plan) {
+void ToyExecutor::moveBlocks(const StepPlan& plan) {
+  const auto begin = [this](engine::BlockId block) {
+    return m_slots.begin() + std::int64_t{block.value} * m_blockSize;
+  };
+  for (const engine::kv::SwapMove& out : plan.swapOuts) {
+    m_host[out.slot].assign(begin(out.block), begin(out.block) + m_blockSize);
+  }
+  for (const engine::kv::SwapMove& in : plan.swapIns) {
+    std::ranges::copy(m_host.at(in.slot), begin(in.block));
+  }
   for (const engine::kv::BlockCopy& copy : plan.copies) {
     std::copy_n(m_slots.begin() + std::int64_t{copy.from.value} * m_blockSize, m_blockSize,
                 m_slots.begin() + std::int64_t{copy.to.value} * m_blockSize);
@@ -35,7 +44,7 @@ void ToyExecutor::copyBlocks(const StepPlan& plan) {
 std::string ToyExecutor::execute(const StepPlan& plan,
                                  const TokensOf& tokensOf,
                                  std::vector<std::vector<TokenId>>& sampled) {
-  copyBlocks(plan);
+  moveBlocks(plan);
   sampled.assign(plan.rows.size(), {});
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
@@ -70,7 +79,7 @@ std::string ToyExecutor::execute(const StepPlan& plan,
 }
 
 void ToyExecutor::spoil(const StepPlan& plan) {
-  copyBlocks(plan);
+  moveBlocks(plan);
   for (const PlanRow& row : plan.rows) spoilRow(row);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,13 +24,13 @@ class ToyExecutor {
   // All tokens of a request, from position 0.
   using TokensOf = std::function<std::span<const engine::TokenId>(engine::RequestId)>;
 
-  // Copies, then checks what each row reads and writes what it computes. sampled[i]: the tokens of
-  // row i (accepted drafts and one more; none when the row does not sample). Returns what is wrong,
-  // or nothing.
+  // Swaps, copies, then checks what each row reads and writes what it computes. sampled[i]: the
+  // tokens of row i (accepted drafts and one more; none when the row does not sample). Returns what
+  // is wrong, or nothing.
   std::string execute(const engine::sched::StepPlan& plan,
                       const TokensOf& tokensOf,
                       std::vector<std::vector<engine::TokenId>>& sampled);
-  // A step that dies on the way: copies done and garbage in every slot that it may write.
+  // A step that dies on the way: swaps and copies done and garbage in every slot that it may write.
   void spoil(const engine::sched::StepPlan& plan);
 
   // Garbage in every slot that the row may write.
@@ -40,7 +41,7 @@ class ToyExecutor {
 
  private:
   std::uint64_t& slot(const engine::sched::PlanRow& row, std::int64_t position);
-  void copyBlocks(const engine::sched::StepPlan& plan);
+  void moveBlocks(const engine::sched::StepPlan& plan);
 
   engine::TokenId tokenOf(std::uint64_t state) const {
     return static_cast<engine::TokenId>((state >> 20) % static_cast<std::uint64_t>(m_vocabSize));
@@ -49,6 +50,7 @@ class ToyExecutor {
   int m_blockSize;
   engine::TokenId m_vocabSize;
   std::vector<std::uint64_t> m_slots;
+  std::map<engine::kv::SwapSlot, std::vector<std::uint64_t>> m_host;  // swapped-out blocks
 };
 
 }  // namespace support

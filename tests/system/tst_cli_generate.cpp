@@ -341,7 +341,8 @@ void TestCliGenerate::wrongUsageExitsTwo_data() {
   row({"--prompt", "he", "--length-penalty", "inf", "--beam-width", "2"}, "--length-penalty");
   row({"--prompt", "he", "--early-stopping", "on"}, "--early-stopping needs");
   row({"--prompt", "he", "--speculate", "draft"}, "draft-model");
-  row({"--prompt", "he", "--preset", "naive"}, "not built yet");
+  row({"--prompt", "he", "--preset", "clever"}, "--preset");
+  row({"--prompt", "he", "--kv-cache", "off", "--speculate", "ngram"}, "--speculate needs");
   row({"--prompt", "he", "--frobnicate"}, "--frobnicate");
 }
 

@@ -345,7 +345,8 @@ void TestCliRun::wrongUsageExitsTwo_data() {
   row("--shared-prefix -1", "--shared-prefix");
   row("--max-tokens 0", "--max-tokens");
   row("--max-seqs 0", "--max-seqs");
-  row("--batching static", "not built yet");
+  row("--batching lazy", "--batching");
+  row("--kv-cache off --preemption swap", "--preemption swap needs kv-cache on");
 }
 
 void TestCliRun::wrongUsageExitsTwo() {

@@ -198,10 +198,8 @@ void TestCliText::wrongUsageExitsTwo_data() {
   QTest::newRow("no text") << QStringList{"tokenize"} << "TEXT";
   QTest::newRow("two texts") << QStringList{"tokenize", "a", "b"} << "b";
   QTest::newRow("unknown flag") << QStringList{"tokenize", "a", "--loud"} << "--loud";
-  QTest::newRow("planned flag") << QStringList{"tokenize", "a", "--preset=naive"}
-                                << "--preset is not built yet";
-  QTest::newRow("flag without value") << QStringList{"tokenize", "a", "--model"}
-                                       << "--model needs a value";
+  QTest::newRow("flag without value")
+      << QStringList{"tokenize", "a", "--model"} << "--model needs a value";
   QTest::newRow("empty model") << QStringList{"tokenize", "a", "--model", ""} << "--model is empty";
   QTest::newRow("empty template") << QStringList{"template", "-", "--file="} << "--file is empty";
   QTest::newRow("flag before a command") << QStringList{"--loud"} << "--loud";

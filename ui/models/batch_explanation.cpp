@@ -24,11 +24,18 @@ ExplanationKind kindOf(Reason reason) {
     case Reason::DecodeNext: return ExplanationKind::Decode;
     case Reason::Verify: return ExplanationKind::Verify;
     case Reason::PrefillChunk:
+    case Reason::RecomputesPrefix:
+    case Reason::ResumedFromSwap:
     case Reason::ResumedAfterPreemption: return ExplanationKind::Prefill;
+    case Reason::PreemptedToSwap:
+    case Reason::PreemptedSwapFull:
     case Reason::PreemptedForBlocks: return ExplanationKind::Preempted;
     case Reason::RefusedTooLong:
     case Reason::RefusedPoolTooSmall:
     case Reason::RefusedBadInput:
+    case Reason::RefusedSequences:
+    case Reason::RefusedTtft:
+    case Reason::RefusedTpot:
     case Reason::FailedStep:
     case Reason::CancelledByUser: return ExplanationKind::Stopped;
     default: return ExplanationKind::Waits;

@@ -27,7 +27,8 @@ struct Seen {
   std::int64_t cases = 0, mixedCases = 0, preemptions = 0, copies = 0, hits = 0, evictions = 0,
                abandoned = 0, exactRestores = 0, rejectedDrafts = 0, acceptedDrafts = 0, forks = 0,
                cancels = 0, failures = 0, refusals = 0, deduplicated = 0, resumedFromCache = 0,
-               contiguous = 0;
+               contiguous = 0, swaps = 0, fullSwaps = 0, swappedBack = 0, restoredCopies = 0,
+               rejections = 0, batches = 0, heldAnswers = 0, delays = 0, cacheless = 0;
 };
 
 struct Reference {
@@ -84,6 +85,9 @@ class Case {
     const std::int64_t whole = (config.maxContext + config.blockSize - 1) / config.blockSize;
     config.numBlocks = upTo(std::max<std::int64_t>(1, whole / 2), whole * 3);
     config.identity = "toy";
+    config.swapBlocks = upTo(0, whole * 2);
+    config.isKept = upTo(0, 9) != 0;
+    if (!config.isKept) ++m_seen.cacheless;
     if (config.allocator == AllocatorKind::Contiguous) ++m_seen.contiguous;
     return config;
   }
@@ -95,7 +99,11 @@ class Case {
     limits.prefillChunk = static_cast<int>(upTo(0, 2) == 0 ? upTo(1, 20) : 0);
     limits.longPrefillThreshold = static_cast<int>(upTo(0, 2) == 0 ? upTo(1, 20) : 0);
     limits.prefixCache = upTo(0, 4) != 0;
-    limits.policy = upTo(0, 1) == 0 ? PolicyKind::Fcfs : PolicyKind::Priority;
+    limits.policy = static_cast<PolicyKind>(upTo(0, 2));
+    if (upTo(0, 2) == 0) limits.batching = static_cast<BatchingKind>(upTo(1, 2));
+    limits.maxBatch = static_cast<int>(upTo(1, 8));
+    limits.queueDelayMs = static_cast<double>(upTo(0, 20));
+    limits.preemption = static_cast<PreemptionKind>(upTo(0, 1));
     return limits;
   }
 
@@ -121,8 +129,10 @@ class Case {
       case BlockOp::CopyOnWrite:
         ++m_seen.copies;
         break;
-      default:
-        m_eventFault = "an unexpected block operation";
+      case BlockOp::SwapOut:
+      case BlockOp::SwapIn:
+        if (refs < 1) m_eventFault = "a block was swapped that nobody held";
+        break;
     }
     if (refs != record.refCount) m_eventFault = "events and reference counts differ";
   }
@@ -137,6 +147,9 @@ class Case {
     spec.maxTokens = upTo(0, 9) == 0 ? 100000 : upTo(1, 40);
     spec.priority = static_cast<int>(upTo(0, 2));
     spec.cacheNamespace = upTo(0, 5) == 0 ? "other" : "";
+    spec.arrivalNs = m_nowNs;
+    if (upTo(0, 2) == 0) spec.slo.ttftMs = static_cast<double>(upTo(1, 300));
+    if (upTo(0, 2) == 0) spec.slo.tpotMs = static_cast<double>(upTo(1, 30));
     spec.readsPrefixCache = upTo(0, 9) != 0;
     Reference reference;
     reference.prompt = spec.promptIds;
@@ -161,6 +174,7 @@ class Case {
       }
     }
     if (upTo(0, 40) == 0) m_scheduler.setLimits(drawLimits());
+    if (!m_config.isKept) return;  // nothing to verify against, nothing to share
     for (const Sequence* one : m_scheduler.running()) {
       if (!one->isDecoding() || upTo(0, 3) != 0) continue;
       m_scheduler.setDrafts(one->spec.id, drawDrafts(*one));
@@ -197,10 +211,17 @@ class Case {
   std::string step() {
     const kv::KvFacts before = kv::takeFacts(m_cache);
     const std::vector<RequestSnapshot> requestsBefore = snapshotRequests(m_scheduler);
-    const StepPlan& plan = m_scheduler.plan(0);
+    m_nowNs += upTo(0, 3) * 1'000'000;
+    const StepPlan& plan = m_scheduler.plan(m_nowNs);
+    if (plan.isEmpty() && plan.wakeAtNs >= 0) {
+      ++m_seen.delays;
+      if (plan.wakeAtNs <= m_nowNs) return "a step waits for a time that is over";
+    }
     for (const std::string& wrong : findPlanViolations(plan, m_scheduler)) return "plan: " + wrong;
     if (m_drama == 1 && upTo(0, 12) == 0) return abandon(plan, before, requestsBefore);
     m_seen.preemptions += static_cast<std::int64_t>(plan.preempted.size());
+    noteSwaps(plan);
+    if (std::string wrong = judgeBatch(plan); !wrong.empty()) return wrong;
     if (plan.prefillTokens > 0 && plan.decodeTokens > 0) m_isMixed = true;
     std::vector<std::vector<TokenId>> sampled;
     const auto tokensOf = [this](RequestId id) {
@@ -224,6 +245,35 @@ class Case {
       reference.outputs.insert(reference.outputs.end(), tokens.begin(), tokens.end());
     }
     for (const FinishedRequest& one : ended) note(one);
+    return {};
+  }
+
+  void noteSwaps(const StepPlan& plan) {
+    for (const Preemption& one : plan.preempted) {
+      if (one.reason == Reason::PreemptedToSwap) ++m_seen.swaps;
+      if (one.reason == Reason::PreemptedSwapFull) ++m_seen.fullSwaps;
+    }
+    for (const PlanRow& row : plan.rows) {
+      if (row.reason == Reason::ResumedFromSwap) ++m_seen.swappedBack;
+    }
+    m_seen.restoredCopies += static_cast<std::int64_t>(plan.swapIns.size());
+    m_seen.rejections += static_cast<std::int64_t>(plan.rejected.size());
+  }
+
+  // Nobody enters a batch that has begun, and none of its answers leaves before the others.
+  std::string judgeBatch(const StepPlan& plan) {
+    if (!plan.holdsResults) return {};
+    const auto enters = [](const PlanRow& row) { return row.entry != RowEntry::Continues; };
+    const bool begins = std::ranges::any_of(plan.rows, enters);
+    m_seen.batches += begins ? 1 : 0;
+    m_seen.heldAnswers += plan.idleSlotSteps;
+    // who enters with tokens that are in host memory or the prefix cache may have one to compute
+    const auto decodesOn = [](const PlanRow& row) {
+      return row.entry == RowEntry::Continues && row.phase != SlicePhase::Prefill;
+    };
+    if (plan.prefillTokens > 0 && std::ranges::any_of(plan.rows, decodesOn)) {
+      return "a batch decodes while it prefills";
+    }
     return {};
   }
 
@@ -340,6 +390,7 @@ class Case {
   std::vector<std::vector<TokenId>> m_preludes;
   std::map<RequestId, Reference> m_references;
   std::uint64_t m_nextId = 0;
+  std::int64_t m_nowNs = 0;
   std::int64_t m_toCome = 0;
   int m_drama = 0;
   bool m_isMixed = false;
@@ -371,17 +422,24 @@ void SchedulerProperty::anyWorkloadKeepsTheInvariantsAndItsTokens() {
         fmt::format("{} cases: {} mixed, {} preemptions ({} resumed from cache), {} copies, {} hit "
                     "tokens, {} deduplicated, {} evictions, {} abandoned ({} exact), drafts {} "
                     "accepted {} rejected, {} forks, {} cancels, {} failures, {} refusals, {} "
-                    "contiguous",
+                    "contiguous; {} swaps, {} with no room, {} swapped back ({} blocks), {} "
+                    "rejections, {} batches ({} slot-steps held), {} delays, {} cacheless",
                     seen.cases, seen.mixedCases, seen.preemptions, seen.resumedFromCache,
                     seen.copies, seen.hits, seen.deduplicated, seen.evictions, seen.abandoned,
                     seen.exactRestores, seen.acceptedDrafts, seen.rejectedDrafts, seen.forks,
-                    seen.cancels, seen.failures, seen.refusals, seen.contiguous)
+                    seen.cancels, seen.failures, seen.refusals, seen.contiguous, seen.swaps,
+                    seen.fullSwaps, seen.swappedBack, seen.restoredCopies, seen.rejections,
+                    seen.batches, seen.heldAnswers, seen.delays, seen.cacheless)
             .c_str());
   if (numCases < 1000) return;  // a short run by hand need not have seen everything
-  for (const std::int64_t count :
-       {seen.preemptions, seen.resumedFromCache, seen.copies, seen.hits, seen.deduplicated,
-        seen.evictions, seen.exactRestores, seen.acceptedDrafts, seen.rejectedDrafts, seen.forks,
-        seen.cancels, seen.failures, seen.refusals, seen.contiguous}) {
+  for (const std::int64_t count : {seen.preemptions,   seen.resumedFromCache, seen.copies,
+                                   seen.hits,          seen.deduplicated,     seen.evictions,
+                                   seen.exactRestores, seen.acceptedDrafts,   seen.rejectedDrafts,
+                                   seen.forks,         seen.cancels,          seen.failures,
+                                   seen.refusals,      seen.contiguous,       seen.swaps,
+                                   seen.fullSwaps,     seen.swappedBack,      seen.rejections,
+                                   seen.batches,       seen.heldAnswers,      seen.delays,
+                                   seen.cacheless}) {
     QVERIFY(count >= 50);
   }
   QVERIFY(seen.mixedCases * 10 >= seen.cases * 5);

@@ -19,6 +19,7 @@ class TokenBudgetTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void decodesLeaveTheStarvingALittle();
   void aChunkIsWhatIsPendingOrWhatIsLeft();
   void theChunkSizeCapsIt();
   void theLongPrefillThresholdHoldsOnlyWhenSomebodyElseWaits();
@@ -62,6 +63,13 @@ void TokenBudgetTest::aShareIsNeverNothing() {
   QCOMPARE(chunkTokens(facts), std::int64_t{1});
   facts.budgetLeft = 0;
   QCOMPARE(chunkTokens(facts), std::int64_t{0});
+}
+
+void TokenBudgetTest::decodesLeaveTheStarvingALittle() {
+  QCOMPARE(decodeReserve(0, 512), std::int64_t{0});
+  QCOMPARE(decodeReserve(3, 512), std::int64_t{3});
+  QCOMPARE(decodeReserve(300, 512), std::int64_t{128});
+  QCOMPARE(decodeReserve(3, 1), std::int64_t{1});
 }
 
 QTEST_GUILESS_MAIN(TokenBudgetTest)

@@ -180,6 +180,11 @@ class TestModelSwitch : public QObject {
     QVERIFY(!bench.client.load(config));
     QVERIFY(bench.client.loadFailures.back().error.message.find("24") != std::string::npos);
     config = configOf("toy");
+    config.load.device = DeviceKind::Cuda;
+    QVERIFY(!bench.client.load(config));
+    QVERIFY(bench.client.loadFailures.back().error.message.find("cuda") != std::string::npos);
+    config = configOf("toy");
+    config.load.kvCache = false;
     config.limits.preemption = PreemptionKind::Swap;
     QVERIFY(!bench.client.load(config));
     QVERIFY(bench.client.loadFailures.back().error.message.find("swap") != std::string::npos);

@@ -112,6 +112,24 @@ class TestSessionChoices : public QObject {
     Serving noCache = tight;
     noCache.limits.prefixCache = false;
     compareAnswers(serve(spec, noCache), plain);
+    Serving swapping = noCache;
+    swapping.limits.preemption = PreemptionKind::Swap;
+    const Served swapped = serve(spec, swapping);
+    QVERIFY(swapped.counters.swaps > 0);
+    QCOMPARE(swapped.counters.leakedBlocks, 0);
+    compareAnswers(swapped, plain);
+    for (const BatchingKind batching : {BatchingKind::Static, BatchingKind::Dynamic}) {
+      Serving batched = tight;
+      batched.limits.batching = batching;
+      batched.limits.maxBatch = 3;
+      const Served together = serve(spec, batched);
+      QCOMPARE(together.counters.leakedBlocks, 0);
+      compareAnswers(together, plain);
+    }
+    Serving forgetful;
+    forgetful.keepsCache = false;
+    forgetful.mates = 2;
+    compareAnswers(serve(spec, forgetful), plain);
     if (what == 2) return;
     Serving one;
     one.limits.maxSeqs = 1;
@@ -123,6 +141,32 @@ class TestSessionChoices : public QObject {
     speculating.limits.speculation = SpeculationKind::Ngram;
     speculating.limits.speculateAdaptive = false;
     compareAnswers(serve(spec, speculating), plain);
+  }
+
+  void aBatchTellsAllAnswersAtItsEnd_data() {
+    QTest::addColumn<bool>("isBeams");
+    QTest::addRow("samples") << false;
+    QTest::addRow("beams") << true;
+  }
+
+  void aBatchTellsAllAnswersAtItsEnd() {
+    QFETCH(bool, isBeams);
+    Serving batched;
+    batched.limits.batching = BatchingKind::Static;
+    batched.mates = 1;  // of 40 tokens
+    const RequestSpec spec = asking("short", isBeams ? beams(2, 6) : seeded(6, 1), isBeams ? 1 : 2);
+    const Served held = serve(spec, batched);
+    compareAnswers(held, serve(spec, {}));
+    std::size_t place = 0, lastToken = 0, firstTold = 0;
+    for (const TraceEvent& event : held.events) {
+      ++place;
+      if (event.kind == TraceKind::Token) lastToken = place;
+      const bool isTold = event.kind == TraceKind::Request &&
+                          event.request.event == RequestEvent::FirstToken;
+      if (isTold && firstTold == 0) firstTold = place;
+    }
+    QVERIFY(lastToken > 0 && firstTold > lastToken);
+    QVERIFY(held.counters.idleSlotSteps > 0);
   }
 
   void bestOfTellsTheLikeliestInOrder() {
