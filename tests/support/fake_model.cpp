@@ -213,6 +213,7 @@ Result<std::unique_ptr<OpenedModel>> FakeModelProvider::open(const EngineConfig&
                                                              const LoadObserver& observer) {
   observer.progress("reading", 1.0);
   if (config.load.modelPath.starts_with("missing")) {
+    sleepUnlessRaised(m_control->loadDelayMs, observer.cancel);
     return Error{ErrorCode::NotFound, config.load.modelPath + " does not exist"};
   }
   return std::unique_ptr<OpenedModel>(std::make_unique<FakeOpenedModel>(m_control));

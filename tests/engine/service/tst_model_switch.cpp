@@ -123,7 +123,7 @@ class TestModelSwitch : public QObject {
     QFETCH(QString, path);
     QFETCH(QString, word);
     Bench bench;
-    bench.control->loadDelayMs = path == "slow" ? 30'000 : 20;
+    bench.control->loadDelayMs = path == "slow" ? 30'000 : 500;  // the request comes while it loads
     bench.send(LoadModel{configOf(path.toStdString())});
     const RequestId id = bench.client.submit("hello", greedy(4));
     if (path == "slow") bench.send(CancelLoad{});
