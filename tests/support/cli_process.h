@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include <QFile>
 #include <QProcess>
 #include <QStringList>
 
