@@ -37,6 +37,12 @@ bool needsTokenizer(const sim::Workload& workload) {
   });
 }
 
+void takeAnswerLength(sim::WorkloadRequest& request, const text::Tokenizer& tokenizer) {
+  if (request.referenceAnswer.empty()) return;
+  const auto ids = tokenizer.encodeRaw(request.referenceAnswer, text::SpecialTokens::Plain);
+  if (ids) request.sampling.maxTokens = std::max<std::int64_t>(1, std::ssize(*ids));
+}
+
 Result<void> resolvePrompts(sim::Workload& workload,
                             const text::Tokenizer& tokenizer,
                             std::uint64_t seed,
@@ -62,10 +68,7 @@ Result<void> resolvePrompts(sim::Workload& workload,
       request.prompt = TokenPrompt{sim::synthesizePrompt(synthetic, alphabet, seed, index)};
     }
     ++index;
-    if (request.referenceAnswer.empty()) continue;
-    // an answer that is no text keeps the default length
-    const auto ids = tokenizer.encodeRaw(request.referenceAnswer, text::SpecialTokens::Plain);
-    if (ids) request.sampling.maxTokens = std::max<std::int64_t>(1, std::ssize(*ids));
+    takeAnswerLength(request, tokenizer);
   }
   return {};
 }

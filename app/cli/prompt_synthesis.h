@@ -17,6 +17,9 @@ engine::sim::PromptAlphabet plainTokens(const engine::text::Vocabulary& vocabula
 // long as a recorded answer.
 bool needsTokenizer(const engine::sim::Workload& workload);
 
+// As many tokens as its recorded answer has, where it has one that is text.
+void takeAnswerLength(engine::sim::WorkloadRequest& request, const engine::text::Tokenizer& tokenizer);
+
 // Draws synthetic prompts from `seed` and sets output lengths from recorded answers. A prompt that
 // leaves a context of `maxContext` no room to answer is not drawn: it stays synthetic, to be refused
 // by its length. InvalidArgument when all drawn prompts together are longer than 2^28 tokens.

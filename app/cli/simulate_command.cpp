@@ -16,9 +16,9 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/metrics_json.h"
 #include "app/cli/model_choice.h"
+#include "app/cli/prompt_synthesis.h"
 #include "app/cli/run_report.h"
 #include "app/cli/workload_flags.h"
-#include "engine/api/capacity.h"
 #include "engine/sim/fleet.h"
 
 namespace app::cli {
@@ -110,9 +110,7 @@ Result<void> tokenizeTexts(sim::Workload& workload, const ModelChoice& choice) {
       request.prompt = TokenPrompt{
           TRY(tokenizer->encodeRaw(prompt->text, text::SpecialTokens::AddAndMatch))};
     }
-    if (request.referenceAnswer.empty()) continue;
-    const auto ids = tokenizer->encodeRaw(request.referenceAnswer, text::SpecialTokens::Plain);
-    if (ids) request.sampling.maxTokens = std::max<std::int64_t>(1, std::ssize(*ids));
+    takeAnswerLength(request, *tokenizer);
   }
   return {};
 }
