@@ -1,25 +1,13 @@
 #include "engine/api/capacity.h"
 
+#include "engine/api/kv_type.h"
+#include "kernels/core/kv_codec.h"
+
 namespace engine::accounting {
 
 double kvVectorBytes(KvDType dtype, std::int64_t headDim) {
-  constexpr double kScale = 2.0;  // float16
-  const auto values = static_cast<double>(headDim);
-  switch (dtype) {
-    case KvDType::F32:
-      return 4 * values;
-    case KvDType::Fp8:
-      return values;
-    case KvDType::Int8:
-      return values + kScale;
-    case KvDType::Int4:
-      return values / 2 + 2 * kScale;
-    case KvDType::Default:
-    case KvDType::F16:
-    case KvDType::BF16:
-      break;
-  }
-  return 2 * values;
+  const kernels::KvType type = kvTypeOf(dtype).value_or(kernels::KvType::BF16);
+  return static_cast<double>(kernels::kvVectorBytes(type, static_cast<int>(headDim)));
 }
 
 double kvBytesPerTokenLayer(KvDType dtype, std::int64_t numKvHeads, std::int64_t headDim) {

@@ -9,8 +9,8 @@
 
 namespace engine::accounting {
 
-// One head's key (or value) of one token, with its scale where the type has one: 16 bits a scale
-// for int8, 16 bits each for scale and zero point for int4. Default counts as bf16.
+// One head's key (or value) of one token as the cache holds it, scales and offsets included
+// (kernels/core/kv_codec.h). Default counts as bf16.
 double kvVectorBytes(KvDType dtype, std::int64_t headDim);
 
 // 2 * Hkv * d * bytes: keys and values of one token in one layer. What counts is the number of

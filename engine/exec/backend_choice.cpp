@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/kv_type.h"
+
 namespace engine::exec {
 
 namespace {
@@ -77,23 +79,8 @@ Result<BackendChoice> chooseBackend(IsaKind asked,
 }
 
 kernels::KvType chooseKvType(KvDType asked, const BackendChoice& backend) {
-  switch (asked) {
-    case KvDType::Default:
-      break;
-    case KvDType::F32:
-      return kernels::KvType::F32;
-    case KvDType::F16:
-      return kernels::KvType::F16;
-    case KvDType::BF16:
-      return kernels::KvType::BF16;
-    case KvDType::Fp8:
-      return kernels::KvType::Fp8E4M3;
-    case KvDType::Int8:
-      return kernels::KvType::Int8;
-    case KvDType::Int4:
-      return kernels::KvType::Int4;
-  }
-  return backend.cpuIsa.has_value() ? kernels::KvType::BF16 : kernels::KvType::F32;
+  const bool isFast = backend.cpuIsa.has_value();
+  return kvTypeOf(asked).value_or(isFast ? kernels::KvType::BF16 : kernels::KvType::F32);
 }
 
 }  // namespace engine::exec

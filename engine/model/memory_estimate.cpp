@@ -10,37 +10,14 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/kv_type.h"
+
 namespace engine::model {
 
 namespace {
 
 constexpr std::int64_t kDefaultPoolLimit = std::int64_t{4} << 30;
 constexpr std::int64_t kMaxBlocks = std::numeric_limits<std::int32_t>::max();  // BlockId
-
-kernels::KvType kvTypeOf(const LoadConfig& config) {
-  switch (config.kvDtype) {
-    case KvDType::F32:
-      return kernels::KvType::F32;
-    case KvDType::F16:
-      return kernels::KvType::F16;
-    case KvDType::BF16:
-      return kernels::KvType::BF16;
-    case KvDType::Fp8:
-      return kernels::KvType::Fp8E4M3;
-    case KvDType::Int8:
-      return kernels::KvType::Int8;
-    case KvDType::Int4:
-      return kernels::KvType::Int4;
-    case KvDType::Default:
-      break;
-  }
-  return config.isa == IsaKind::Reference ? kernels::KvType::F32 : kernels::KvType::BF16;
-}
-
-const char* kvTypeName(kernels::KvType type) {
-  constexpr const char* kNames[] = {"f32", "f16", "bf16", "fp8", "int8", "int4"};
-  return kNames[static_cast<int>(type)];
-}
 
 // 1536 as "1,536".
 std::string grouped(std::int64_t value) {
@@ -80,7 +57,7 @@ Result<void> addItems(MemoryEstimate& estimate,
       poolBytes(layout.numBlocks, static_cast<std::int64_t>(layout.bytesPerBlock())));
   estimate.items.push_back({prefix + "KV pool", pool,
                             fmt::format("{} blocks of {} tokens, {}", grouped(layout.numBlocks),
-                                        layout.blockSize, kvTypeName(layout.type))});
+                                        layout.blockSize, kvDTypeName(kvDTypeOf(layout.type)))});
   return {};
 }
 
@@ -108,7 +85,9 @@ std::optional<std::int64_t> freeMemoryBytes() {
 
 kernels::KvLayout kvLayoutOf(const kernels::DecoderSpec& spec, const LoadConfig& config) {
   kernels::KvLayout layout;
-  layout.type = kvTypeOf(config);
+  const bool isReference = config.isa == IsaKind::Reference;
+  layout.type = kvTypeOf(config.kvDtype)
+                    .value_or(isReference ? kernels::KvType::F32 : kernels::KvType::BF16);
   layout.numLayers = spec.numLayers;
   layout.numKvHeads = spec.numKvHeads;
   layout.headDim = spec.headDim;

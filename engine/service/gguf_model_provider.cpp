@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "engine/api/kv_type.h"
 #include "engine/exec/model_executor.h"
 #include "engine/model/gguf_weight_source.h"
 #include "engine/model/memory_estimate.h"
@@ -25,24 +26,6 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // small.
 constexpr int kMinRows = 512, kMaxRows = 2048;
 constexpr std::int64_t kAssumedFreeBytes = std::int64_t{4} << 30;  // where the system does not tell
-
-KvDType dtypeOf(kernels::KvType type) {
-  switch (type) {
-    case kernels::KvType::F32:
-      return KvDType::F32;
-    case kernels::KvType::F16:
-      return KvDType::F16;
-    case kernels::KvType::BF16:
-      return KvDType::BF16;
-    case kernels::KvType::Fp8E4M3:
-      return KvDType::Fp8;
-    case kernels::KvType::Int8:
-      return KvDType::Int8;
-    case kernels::KvType::Int4:
-      return KvDType::Int4;
-  }
-  return KvDType::Default;
-}
 
 Result<std::int64_t> chooseContext(std::int64_t asked, std::int64_t trained) {
   if (asked == 0) return trained;
@@ -196,7 +179,7 @@ class GgufOpenedModel final : public OpenedModel {
     info->isa = backend.isa;
     info->isaNote = backend.note;
     info->threads = backend.threads;
-    info->kvDtype = dtypeOf(m_facts.kvType);
+    info->kvDtype = kvDTypeOf(m_facts.kvType);
     info->weightBytes = static_cast<std::int64_t>(backend.weightBytes);
     info->kvBytes = static_cast<std::int64_t>(backend.kvBytes);
     info->scratchBytes = static_cast<std::int64_t>(backend.scratchBytes);
