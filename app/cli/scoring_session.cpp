@@ -15,7 +15,7 @@ Result<service::LoadedModel> loadForScoring(CliIo& io, EngineConfig config, std:
   const std::int64_t blockSize = config.load.blockSize;
   config.load.kvBlocks = std::max<std::int64_t>(1, (tokens + blockSize - 1) / blockSize);
   service::LoadObserver observer;
-  observer.progress = [](const std::string&, double) {};
+  observer.progress = [](const std::string&, double, std::int64_t) {};
   observer.cancel = &io.cancel.flag();
   service::GgufModelProvider provider;
   const auto opened = TRY(provider.open(config, observer));

@@ -50,7 +50,8 @@ struct RequestFinished {
 
 struct LoadProgress {
   std::string stage;  // "reading", "packing", ...
-  double fraction = 0;
+  double fraction = 0;            // of the stage
+  std::int64_t totalBytes = 0;    // of the model's files; 0 until they are known
 };
 struct ModelLoaded {
   std::shared_ptr<const ModelInfo> info;

@@ -24,6 +24,7 @@ ChatRenderer makeChatRenderer(const text::Vocabulary& vocabulary) {
       text::ChatTemplate::forVocabulary(vocabulary));
   ChatRenderer renderer;
   renderer.hasTemplate = own->isOk();
+  renderer.readsTools = own->isOk() && own->value().readsTools();
   renderer.render = [defaults, own](const ChatPrompt& prompt) -> Result<text::OriginText> {
     const auto input = TRY(text::ConversationInput::parse(prompt.conversationJson, defaults));
     if (prompt.templateText.empty()) {

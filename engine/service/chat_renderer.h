@@ -14,6 +14,7 @@ struct ChatRenderer {
   // The request's own template when it brings one, else the model's. Unsupported without either.
   std::function<Result<text::OriginText>(const ChatPrompt&)> render;
   bool hasTemplate = false;  // of the model
+  bool readsTools = false;   // the model's template does
 };
 
 ChatRenderer makeChatRenderer(const text::Vocabulary& vocabulary);

@@ -43,7 +43,7 @@ void EngineThread::on(UnloadModel&, std::int64_t) {
 
 void EngineThread::on(LoadAdvanced& event) {
   if (m_switch.isCurrent(event.serial)) {
-    m_shared.outbox.push(LoadProgress{std::move(event.stage), event.fraction});
+    m_shared.outbox.push(LoadProgress{std::move(event.stage), event.fraction, event.totalBytes});
   }
 }
 

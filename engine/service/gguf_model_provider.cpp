@@ -85,7 +85,7 @@ class GgufOpenedModel final : public OpenedModel {
     LoadedModel loaded;
     loaded.executor = std::move(executor).value();
     if (m_facts.draftSource) {
-      observer.progress("packing the draft model", 0.0);
+      observer.progress("packing the draft model", 0.0, m_facts.draftSource->fileBytes());
       auto draft =
           exec::ModelExecutor::create(m_facts.draftSource, m_facts.draftConfig, options);
       if (!draft) {
@@ -125,7 +125,9 @@ class GgufOpenedModel final : public OpenedModel {
     options.maxBatchedTokens = rowsFor(config.limits);
     options.threads = config.load.threads;
     options.cancel = observer.cancel;
-    options.progress = [&observer](double fraction) { observer.progress("packing", fraction); };
+    options.progress = [&observer, bytes = m_facts.source->fileBytes()](double fraction) {
+      observer.progress("packing", fraction, bytes);
+    };
     return options;
   }
 
@@ -175,6 +177,7 @@ class GgufOpenedModel final : public OpenedModel {
     info->numKvHeads = config.decoder.numKvHeads;
     info->headDim = config.decoder.headDim;
     info->hasChatTemplate = m_facts.chat.hasTemplate;
+    info->hasTools = m_facts.chat.readsTools;
     info->backend = backend.device;
     info->isa = backend.isa;
     info->isaNote = backend.note;
@@ -221,7 +224,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
                                                              const LoadObserver& observer) {
   GgufOpenedModel::Facts facts;
   facts.startedAt = std::chrono::steady_clock::now();
-  observer.progress("reading", 0.0);
+  observer.progress("reading", 0.0, 0);
   facts.backend = TRY(exec::chooseBackend(config.load.isa, std::getenv("TESSERA_ISA"),
                                           kernels::cpu::supportedIsas()));
   facts.kvType = exec::chooseKvType(config.load.kvDtype, facts.backend);
@@ -231,7 +234,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
   TRY_VOID(checkStopped(observer.cancel));
   text::Vocabulary vocabulary = TRY(facts.source->vocabulary());
   TRY_VOID(openDraft(config.load, vocabulary, facts));
-  observer.progress("reading", 0.5);
+  observer.progress("reading", 0.5, facts.source->fileBytes());
   facts.chat = makeChatRenderer(vocabulary);
   auto tokenizer = text::createTokenizer(std::move(vocabulary));
   if (!tokenizer) {
@@ -239,7 +242,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
     return model::fileError(error.code, config.load.modelPath, error.message);
   }
   facts.tokenizer = std::move(tokenizer).value();
-  observer.progress("reading", 1.0);
+  observer.progress("reading", 1.0, facts.source->fileBytes());
   TRY_VOID(checkStopped(observer.cancel));
   return std::unique_ptr<OpenedModel>(std::make_unique<GgufOpenedModel>(std::move(facts)));
 }

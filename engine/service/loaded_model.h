@@ -31,7 +31,8 @@ struct LoadedModel {
 };
 
 struct LoadObserver {
-  std::function<void(const std::string& stage, double fraction)> progress;  // 0..1 of the stage
+  // 0..1 of the stage; bytes of the model's files, 0 until they are known
+  std::function<void(const std::string& stage, double fraction, std::int64_t totalBytes)> progress;
   const std::atomic<bool>* cancel = nullptr;
 };
 

@@ -24,8 +24,8 @@ LoadObserver ModelSwitch::observer() const {
   LoadObserver observer;
   observer.cancel = &m_cancel->flag();
   observer.progress = [post = m_post, serial = m_serial](const std::string& stage,
-                                                         double fraction) {
-    post(LoadAdvanced{serial, stage, fraction});
+                                                         double fraction, std::int64_t bytes) {
+    post(LoadAdvanced{serial, stage, fraction, bytes});
   };
   return observer;
 }

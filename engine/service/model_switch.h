@@ -21,6 +21,7 @@ struct LoadAdvanced {
   std::uint64_t serial;
   std::string stage;
   double fraction;
+  std::int64_t totalBytes;
 };
 
 struct ModelOpened {

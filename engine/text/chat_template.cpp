@@ -18,7 +18,7 @@ namespace engine::text {
 
 struct ChatTemplate::Program {
   jinja::Block block;
-  bool readsParts = false;
+  bool readsParts = false, readsTools = false;
 };
 
 namespace {
@@ -69,6 +69,26 @@ bool probeParts(const jinja::Block& block) {
          text.find(fmt::format("\"text\": \"{}\"", kProbe)) == std::string::npos;
 }
 
+// Renders a conversation in which a tool was offered, called and answered, and looks whether both the
+// offer and the answer came through.
+bool probeTools(const jinja::Block& block) {
+  const std::string json = fmt::format(
+      R"({{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","content":"a"}},)"
+      R"({{"role":"tool","content":"{0}-answer"}}],"now":"2026-01-02T03:04:05",)"
+      R"("tools":[{{"type":"function","function":{{"name":"{0}-offer","description":"d",)"
+      R"("parameters":{{"type":"object","properties":{{}}}}}}}}]}})",
+      kProbe);
+  const Result<ConversationInput> input = ConversationInput::parse(json, {});
+  if (!input) return false;
+  jinja::Limits limits;
+  limits.steps = 200'000;
+  const Result<OriginText> out = run(block, input->variables(), input->now(), limits);
+  if (!out) return false;
+  const std::string text = plainText(*out);
+  return text.find(fmt::format("{}-offer", kProbe)) != std::string::npos &&
+         text.find(fmt::format("{}-answer", kProbe)) != std::string::npos;
+}
+
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view templateText) {
@@ -83,6 +103,7 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view templateText) {
     auto program = std::make_shared<Program>();
     program->block = jinja::parseTemplate(templateText);
     program->readsParts = probeParts(program->block);
+    program->readsTools = probeTools(program->block);
     return ChatTemplate(std::move(program));
   } catch (const jinja::Failure& failure) {
     return Error{failure.code, "the chat template cannot be read: " + failure.message};
@@ -107,5 +128,7 @@ Result<OriginText> ChatTemplate::render(const ConversationInput& input) const {
 }
 
 bool ChatTemplate::readsParts() const { return m_program->readsParts; }
+
+bool ChatTemplate::readsTools() const { return m_program->readsTools; }
 
 }  // namespace engine::text

@@ -31,6 +31,8 @@ class ChatTemplate {
   bool isDefault() const { return m_isDefault; }
   // Whether it reads content given as a list of parts; it gets plain strings otherwise.
   bool readsParts() const;
+  // Whether it offers the tools of a conversation and takes messages of the role "tool".
+  bool readsTools() const;
 
  private:
   struct Program;

@@ -23,7 +23,7 @@ std::shared_ptr<const ModelInfo> fakeModel(const std::string& path, std::int64_t
   info->fileBytes = 92'000'000;
   info->trainedContext = info->maxContext = maxContext;
   info->vocabSize = 49152;
-  info->hasChatTemplate = true;
+  info->hasChatTemplate = info->hasTools = true;
   info->backend = "CPU";
   info->isa = "avx512vnni";
   info->threads = 2;
@@ -180,7 +180,7 @@ MemoryEstimate FakeEngineHandle::estimate(const LoadConfig& config) const {
 void FakeEngineHandle::stepLoad() {
   ++m_loadStep;
   const std::string path = m_loading.load.modelPath;
-  m_messages.push_back(LoadProgress{"packing", static_cast<double>(m_loadStep) / loadSteps});
+  m_messages.push_back(LoadProgress{"packing", static_cast<double>(m_loadStep) / loadSteps, 92'000'000});
   if (m_loadStep < loadSteps) return;
   m_loadStep = -1;
   if (path.find("broken") != std::string::npos) {

@@ -50,7 +50,7 @@ class FakeOpenedModel final : public OpenedModel {
 
   Result<LoadedModel> load(const EngineConfig& config, const LoadObserver& observer) override {
     ++m_control->loadsBegun;
-    observer.progress("packing", 0.5);
+    observer.progress("packing", 0.5, 1000);
     const bool isDone = sleepUnlessRaised(m_control->loadDelayMs, observer.cancel);
     ++m_control->loadsEnded;
     if (!isDone) return Error{ErrorCode::Cancelled, "loading was stopped"};
@@ -211,7 +211,7 @@ void FakeExecutor::writeBlock(BlockId block, const std::byte* in) {
 
 Result<std::unique_ptr<OpenedModel>> FakeModelProvider::open(const EngineConfig& config,
                                                              const LoadObserver& observer) {
-  observer.progress("reading", 1.0);
+  observer.progress("reading", 1.0, 1000);
   if (config.load.modelPath.starts_with("missing")) {
     sleepUnlessRaised(m_control->loadDelayMs, observer.cancel);
     return Error{ErrorCode::NotFound, config.load.modelPath + " does not exist"};

@@ -52,6 +52,7 @@ class TestChatTemplate : public QObject {
   void aConversationThatIsWrongIsRefusedInOneSentence_data();
   void aConversationThatIsWrongIsRefusedInOneSentence();
   void partsReachTemplatesThatReadThemAndAreJoinedForOthers();
+  void itTellsWhetherATemplateReadsTools();
   void theTimeIsTheConversationsOwn();
   void otherKeysAreVariables();
   void aFileWithoutTemplateGetsOnlyWhatItsVocabularyHolds();
@@ -213,6 +214,15 @@ void TestChatTemplate::partsReachTemplatesThatReadThemAndAreJoinedForOthers() {
   QCOMPARE(out.text, std::string("text=one<|x|>;text=two;"));
   out = render("{{ messages[0]['content'] + '!' }}", conversation);
   QCOMPARE(out.text, std::string("one<|x|>\ntwo!"));
+}
+
+void TestChatTemplate::itTellsWhetherATemplateReadsTools() {
+  const char* loop = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}";
+  QVERIFY(!ChatTemplate::parse(loop)->readsTools());  // takes the answer, but never offers a tool
+  const std::string offers = std::string("{% for t in tools %}{{ t | tojson }}{% endfor %}") + loop;
+  QVERIFY(ChatTemplate::parse(offers)->readsTools());
+  const std::string refuses = offers + "{% if messages[-1].role == 'tool' %}{{ raise_exception('no') }}{% endif %}";
+  QVERIFY(!ChatTemplate::parse(refuses)->readsTools());
 }
 
 void TestChatTemplate::theTimeIsTheConversationsOwn() {
