@@ -1,9 +1,43 @@
 #include "ui/style/fonts.h"
 
+#include <QApplication>
 #include <QFontDatabase>
 #include <QStringList>
+#include <QWidget>
+#include <algorithm>
+#include <cmath>
 
 namespace ui::style {
+
+namespace {
+
+constexpr const char* kScale = "tessera_text_scale";  // a property of the application: no global of ours
+
+int scaled(int pixels) { return std::max(6, int(std::lround(pixels * textScale()))); }
+
+void rescale(QWidget& widget, double factor) {
+  if (!widget.testAttribute(Qt::WA_SetFont) || widget.font().pixelSize() <= 0) return;
+  constexpr const char* kExact = "tessera_font_pixels";  // unrounded, so that sizes come back
+  const QVariant known = widget.property(kExact);
+  const double exact = (known.isValid() ? known.toDouble() : double(widget.font().pixelSize())) * factor;
+  widget.setProperty(kExact, exact);
+  QFont font = widget.font();
+  font.setPixelSize(std::max(6, int(std::lround(exact))));
+  widget.setFont(font);
+}
+
+}  // namespace
+
+double textScale() {
+  const QVariant scale = qApp ? qApp->property(kScale) : QVariant();
+  return scale.isValid() ? scale.toDouble() : 1.0;
+}
+
+void setTextScale(double scale) {
+  const double factor = scale / textScale();
+  qApp->setProperty(kScale, scale);
+  for (QWidget* widget : QApplication::allWidgets()) rescale(*widget, factor);
+}
 
 bool hasInter() {
   static const bool kHas = QFontDatabase::families().contains(QStringLiteral("Inter"));
@@ -15,7 +49,7 @@ QFont textFont(int pixels, QFont::Weight weight) {
   font.setFamilies({QStringLiteral("Inter"), QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans"),
                     QStringLiteral("Noto Sans CJK SC"), QStringLiteral("Noto Color Emoji")});
   font.setStyleHint(QFont::SansSerif);
-  font.setPixelSize(pixels);
+  font.setPixelSize(scaled(pixels));
   font.setWeight(weight);
   return font;
 }
@@ -26,7 +60,7 @@ QFont monoFont(int pixels) {
                     QStringLiteral("Noto Sans CJK SC"), QStringLiteral("monospace")});
   font.setStyleHint(QFont::Monospace);
   font.setFixedPitch(true);
-  font.setPixelSize(pixels);
+  font.setPixelSize(scaled(pixels));
   return font;
 }
 

@@ -5,7 +5,12 @@
 
 namespace ui::style {
 
-// Sizes in pixels of a 96-dpi screen; Qt scales them on others.
+// The user's text size over the usual one, for all fonts made from now on; fonts that widgets were
+// given before are scaled along. Ui thread only.
+void setTextScale(double scale);
+double textScale();
+
+// Sizes in pixels of a 96-dpi screen at the usual text size; Qt scales them on others.
 QFont textFont(int pixels = 13, QFont::Weight weight = QFont::Normal);
 QFont monoFont(int pixels = 13);
 

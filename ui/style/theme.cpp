@@ -22,10 +22,13 @@ const Palette& paletteOf(const QPalette& qtPalette) {
 
 Theme::Theme(QApplication& app, QObject* parent)
     : QObject(parent), m_app(app), m_palette(&Palette::light()) {
-  m_desktopIsDark = isDarkPalette(QApplication::palette());
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setFont(textFont());
   apply();
+  connect(&m_desktop, &DesktopScheme::changed, this, [this] {
+    if (m_mode == ThemeMode::Auto) apply();
+  });
+  app.installEventFilter(this);
 }
 
 void Theme::setMode(ThemeMode mode) {
@@ -34,17 +37,38 @@ void Theme::setMode(ThemeMode mode) {
   apply();
 }
 
-bool Theme::desktopIsDark() const { return m_desktopIsDark; }
+void Theme::setTextSize(int pixels) {
+  if (pixels == m_textSize) return;
+  m_textSize = pixels;
+  setTextScale(pixels / 13.0);
+  QApplication::setFont(textFont());
+  apply();
+}
+
+bool Theme::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::ThemeChange && watched->isWindowType() && !m_isReading) readDesktopPalette();
+  return QObject::eventFilter(watched, event);
+}
+
+// Ours hides the desktop's palette: it shows for a moment without anything being painted.
+void Theme::readDesktopPalette() {
+  m_isReading = true;
+  QApplication::setPalette(QPalette());
+  const bool isDark = isDarkPalette(QApplication::palette());
+  QApplication::setPalette(m_palette->qtPalette());
+  m_isReading = false;
+  m_desktop.setPaletteDark(isDark);
+}
 
 void Theme::apply() {
-  const bool dark = m_mode == ThemeMode::Dark || (m_mode == ThemeMode::Auto && desktopIsDark());
+  const bool dark = m_mode == ThemeMode::Dark || (m_mode == ThemeMode::Auto && m_desktop.isDark());
   m_palette = dark ? &Palette::dark() : &Palette::light();
   QApplication::setPalette(m_palette->qtPalette());
-  m_app.setStyleSheet(styleSheet(*m_palette));
+  m_app.setStyleSheet(styleSheet(*m_palette, m_textSize));
   emit changed();
 }
 
-QString Theme::styleSheet(const Palette& p) {
+QString Theme::styleSheet(const Palette& p, int textSize) {
   QString sheet = QStringLiteral(R"(
 QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 4px 6px; }
 QMenuBar { background: transparent; spacing: 2px; }
@@ -67,7 +91,9 @@ QPushButton[role="primary"] { background: @accent; color: @onaccent; border: 1px
 QPushButton[role="primary"]:hover { background: @accenthover; }
 QPushButton[role="primary"]:disabled { background: @track; color: @faint; border-color: @track; }
 QPushButton[role="danger"] { background: @danger; color: @ondanger; border: 1px solid @danger; font-weight: 600; }
-QPushButton[role="chip"] { border-radius: 11px; padding: 2px 10px; font-size: 12px; min-height: 16px; }
+QPushButton[role="chip"] { border-radius: 11px; padding: 2px 10px; font-size: @chippx; min-height: 16px; }
+QPushButton[role="file"] { text-align: left; background: @panel; }
+QPushButton[role="file"]:hover { background: @fieldhover; }
 QPushButton[role="chip"]:checked { background: @accent; color: @onaccent; border-color: @accent; font-weight: 600; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 2px 6px; color: @muted; }
 QToolButton:hover { background: @fieldhover; color: @text; }
@@ -83,10 +109,12 @@ QFrame[role="header"], QWidget[role="status"] { background: @panel; }
 QFrame[role="sidebar"] { background: @panel; border-right: 1px solid @border; }
 QFrame[role="card"] { background: @panel; border: 1px solid @border; border-radius: 8px; }
 QFrame[role="banner"] { background: @bannerbg; border: 1px solid @danger; border-radius: 6px; }
+QFrame[role="loadbar"] { background: @panel; border: none; border-bottom: 1px solid @border; }
+QLabel[role="drophint"] { background: @dropbg; color: @text; border: 2px dashed @accent; border-radius: 12px; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="faint"] { color: @faint; }
 QLabel[role="title"] { font-weight: 600; }
-QLabel[role="brand"] { font-weight: 700; font-size: 14px; }
+QLabel[role="brand"] { font-weight: 700; font-size: @brandpx; }
 QLabel[role="error"] { color: @dangertext; }
 QListView { background: @panel; border: none; outline: none; }
 QHeaderView::section { background: @panel; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 6px; }
@@ -106,6 +134,7 @@ QSplitter::handle { background: transparent; }
       // longer names first: "@field" must not eat "@fieldhover"
       {"@fieldhover", p.color(Role::FieldHover)},
       {"@accenthover", blend(p.color(Role::Accent), p.color(Role::Text), 0.88)},
+      {"@dropbg", blend(p.color(Role::Accent), panel, 0.14)},
       {"@bannerbg", blend(p.color(Role::Danger), panel, 0.10)},
       {"@dangertext", p.isDark() ? QColor(0xff9a52) : QColor(0xa84300)},
       {"@track2", blend(p.color(Role::FaintText), panel, 0.45)},
@@ -122,6 +151,8 @@ QSplitter::handle { background: transparent; }
       {"@danger", p.color(Role::Danger)},
       {"@track", p.color(Role::Track)},
   };
+  sheet.replace(QLatin1String("@chippx"), QStringLiteral("%1px").arg(textSize - 1));
+  sheet.replace(QLatin1String("@brandpx"), QStringLiteral("%1px").arg(textSize + 1));
   for (const auto& [name, color] : values) sheet.replace(QLatin1String(name), css(color));
   return sheet;
 }
