@@ -51,6 +51,10 @@ bool createTables(QSqlDatabase& db) {
              " state INTEGER NOT NULL, text TEXT NOT NULL, note TEXT NOT NULL DEFAULT '',"
              " stats TEXT NOT NULL DEFAULT '{}', created_ms INTEGER NOT NULL)") &&
          run(db, "CREATE INDEX IF NOT EXISTS messages_by_chat ON messages(chat_id, id)") &&
+         // a question that is being typed anew; older versions leave the table alone
+         run(db,
+             "CREATE TABLE IF NOT EXISTS edits(chat_id INTEGER PRIMARY KEY, message_id INTEGER NOT NULL,"
+             " text TEXT NOT NULL)") &&
          run(db, "PRAGMA user_version=1");
 }
 

@@ -1,5 +1,6 @@
 #include "ui/models/chat_json.h"
 
+#include <QCoreApplication>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -58,6 +59,7 @@ QString settingsToJson(const ChatSettings& settings) {
                   {"seed", QString::number(s.seed)},  // 64 bits do not fit a JSON number
                   {"seed_fixed", settings.isSeedFixed},
                   {"max_tokens", qint64(s.maxTokens)},
+                  {"tools", settings.toolsJson},
                   {"stop", stop}});
 }
 
@@ -75,10 +77,31 @@ ChatSettings settingsFromJson(const QString& json) {
   s.seed = o.value(QLatin1String("seed")).toString().toULongLong();
   settings.isSeedFixed = o.value(QLatin1String("seed_fixed")).toBool(false);
   readInt(o, "max_tokens", s.maxTokens);
+  settings.toolsJson = o.value(QLatin1String("tools")).toString();
   for (const QJsonValue& text : o.value(QLatin1String("stop")).toArray()) {
     if (!text.toString().isEmpty()) s.stop.push_back(text.toString().toStdString());
   }
   return settings;
+}
+
+QString whatIsWrongWithTools(const QString& json) {
+  if (json.trimmed().isEmpty()) return {};
+  const auto say = [](const char* text) { return QCoreApplication::translate("ChatSettings", text); };
+  QJsonParseError error;
+  const QJsonDocument document = QJsonDocument::fromJson(json.toUtf8(), &error);
+  if (error.error != QJsonParseError::NoError) {
+    return say("The tools are not JSON at character %1: %2.").arg(error.offset).arg(error.errorString());
+  }
+  if (!document.isArray()) return say("The tools are not a JSON list: they begin with [ and hold one object for each tool.");
+  const QJsonArray tools = document.array();
+  for (qsizetype i = 0; i < tools.size(); ++i) {
+    const QJsonObject tool = tools[i].toObject();
+    const QJsonObject function = tool.value(QLatin1String("function")).toObject();
+    const bool hasName = !tool.value(QLatin1String("name")).toString().isEmpty() ||
+                         !function.value(QLatin1String("name")).toString().isEmpty();
+    if (!hasName) return say("Tool %1 of the list has no \"name\".").arg(i + 1);
+  }
+  return {};
 }
 
 QString statsToJson(const AnswerStats& a) {

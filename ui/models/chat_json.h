@@ -11,6 +11,9 @@ QString settingsToJson(const ChatSettings& settings);
 // Unknown keys are ignored; a missing or malformed one keeps its default.
 ChatSettings settingsFromJson(const QString& json);
 
+// One sentence when `json` is neither empty nor a JSON list of tools with names; else empty.
+QString whatIsWrongWithTools(const QString& json);
+
 QString statsToJson(const AnswerStats& stats);
 AnswerStats statsFromJson(const QString& json);
 

@@ -8,7 +8,7 @@
 
 namespace ui::models {
 
-enum class MessageRole { User, Assistant };
+enum class MessageRole { User, Assistant, Tool };  // Tool: what a called tool gave, typed by the user
 
 enum class MessageState {
   Complete,
@@ -51,8 +51,15 @@ struct MessageRecord {
 struct ChatSettings {
   engine::SamplingParams sampling;
   bool isSeedFixed = false;  // otherwise every answer draws a new seed
+  QString toolsJson;         // a JSON list of tools offered to the model; empty = none
 
   friend bool operator==(const ChatSettings&, const ChatSettings&) = default;
+};
+
+// A question or a tool's result that is being typed at a place inside the conversation.
+struct PendingEdit {
+  qint64 messageId = 0;  // the question that is asked anew, or the answer whose tool call has a result
+  QString text;
 };
 
 // What a new chat starts with: lively, but bounded.

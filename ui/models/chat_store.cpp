@@ -6,6 +6,7 @@
 #include <QStandardPaths>
 #include <QUuid>
 #include <QVariant>
+#include <algorithm>
 
 #include "ui/models/chat_json.h"
 
@@ -53,10 +54,11 @@ void ChatStore::tidyAfterLastRun() {
   query.prepare(QStringLiteral("UPDATE messages SET state=? WHERE state=?"));
   query.addBindValue(int(MessageState::Interrupted));
   query.addBindValue(int(MessageState::Streaming));
-  query.exec();
+  if (query.exec()) m_numInterrupted = std::max(0, query.numRowsAffected());
   query.exec(QStringLiteral(
       "DELETE FROM messages WHERE chat_id IN (SELECT id FROM chats WHERE deleted_ms>0)"));
   query.exec(QStringLiteral("DELETE FROM chats WHERE deleted_ms>0"));
+  query.exec(QStringLiteral("DELETE FROM edits WHERE chat_id NOT IN (SELECT id FROM chats)"));
 }
 
 bool ChatStore::execute(QSqlQuery& query) {
@@ -114,7 +116,7 @@ std::vector<MessageRecord> ChatStore::messages(qint64 chatId) const {
     message.chatId = chatId;
     message.id = query.value(0).toLongLong();
     message.parentId = query.value(1).toLongLong();
-    message.role = query.value(2).toInt() == int(MessageRole::User) ? MessageRole::User : MessageRole::Assistant;
+    message.role = MessageRole(qBound(0, query.value(2).toInt(), int(MessageRole::Tool)));
     message.state = MessageState(qBound(0, query.value(3).toInt(), int(MessageState::Failed)));
     message.text = query.value(4).toString();
     message.note = query.value(5).toString();
@@ -185,6 +187,28 @@ bool ChatStore::saveDraft(qint64 chatId, const QString& draft) {
   query.addBindValue(notNull(draft));
   query.addBindValue(chatId);
   return execute(query);
+}
+
+bool ChatStore::saveEdit(qint64 chatId, const PendingEdit& edit) {
+  QSqlQuery query(m_database);
+  if (edit.messageId == 0 || edit.text.isEmpty()) {
+    query.prepare(QStringLiteral("DELETE FROM edits WHERE chat_id=?"));
+    query.addBindValue(chatId);
+    return execute(query);
+  }
+  query.prepare(QStringLiteral("INSERT OR REPLACE INTO edits(chat_id,message_id,text) VALUES(?,?,?)"));
+  query.addBindValue(chatId);
+  query.addBindValue(edit.messageId);
+  query.addBindValue(edit.text);
+  return execute(query);
+}
+
+PendingEdit ChatStore::edit(qint64 chatId) const {
+  QSqlQuery query(m_database);
+  query.prepare(QStringLiteral("SELECT message_id,text FROM edits WHERE chat_id=?"));
+  query.addBindValue(chatId);
+  if (!query.exec() || !query.next()) return {};
+  return {query.value(0).toLongLong(), query.value(1).toString()};
 }
 
 bool ChatStore::deleteChat(qint64 chatId) {

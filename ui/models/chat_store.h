@@ -42,6 +42,12 @@ class ChatStore : public QObject {
   // Everything of the chat but its deletion.
   bool saveChat(const ChatRecord& chat);
   bool saveDraft(qint64 chatId, const QString& draft);
+  // An edit without text is forgotten.
+  bool saveEdit(qint64 chatId, const PendingEdit& edit);
+  // As the last run left it; messageId 0 when there is none.
+  PendingEdit edit(qint64 chatId) const;
+  // Answers that the last run did not finish writing, marked as interrupted now.
+  int numInterrupted() const { return m_numInterrupted; }
   // A deleted chat comes back with undeleteChat until the store is opened the next time.
   bool deleteChat(qint64 chatId);
   bool undeleteChat(qint64 chatId);
@@ -56,6 +62,7 @@ class ChatStore : public QObject {
 
   QString m_path, m_connectionName, m_healthSentence;
   StoreHealth m_health = StoreHealth::Fine;
+  int m_numInterrupted = 0;
   QSqlDatabase m_database;
 };
 

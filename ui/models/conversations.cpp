@@ -29,6 +29,24 @@ QString titleFrom(const QString& text) {
   return title + QStringLiteral("…");
 }
 
+MessageRecord typed(qint64 chatId, qint64 parentId, MessageRole role, const QString& text) {
+  MessageRecord message;
+  message.chatId = chatId;
+  message.parentId = parentId;
+  message.role = role;
+  message.text = text;
+  return message;
+}
+
+const char* roleName(MessageRole role) {
+  switch (role) {
+    case MessageRole::User: return "user";
+    case MessageRole::Assistant: return "assistant";
+    case MessageRole::Tool: return "tool";
+  }
+  return "user";
+}
+
 }  // namespace
 
 Conversations::Conversations(ChatStore& store, bridge::EngineBridge& bridge, QObject* parent)
@@ -77,13 +95,33 @@ std::vector<qint64> Conversations::path(qint64 chatId) {
   return record ? mutableTree(chatId).path(record->leafId) : std::vector<qint64>{};
 }
 
+bool Conversations::isUntouched(const ChatRecord& chat) const {
+  return chat.leafId == 0 && chat.draft.isEmpty() && chat.systemPrompt == m_defaultPrompt && chat.settings == m_defaults;
+}
+
+void Conversations::setDefaults(const ChatSettings& settings, const QString& systemPrompt) {
+  std::vector<ChatRecord*> followers;
+  for (ChatRecord& chat : m_chats) {
+    if (isUntouched(chat)) followers.push_back(&chat);
+  }
+  m_defaults = settings;
+  m_defaultPrompt = systemPrompt;
+  for (ChatRecord* chat : followers) {
+    chat->settings = settings;
+    chat->systemPrompt = systemPrompt;
+    m_store.saveChat(*chat);
+  }
+  if (!followers.empty()) emit chatsChanged();
+}
+
 qint64 Conversations::newChat() {
   for (const auto& chat : m_chats) {
-    if (chat.leafId == 0 && chat.draft.isEmpty() && chat.systemPrompt.isEmpty()) return chat.id;
+    if (isUntouched(chat)) return chat.id;
   }
   ChatRecord record;
   record.title = tr("New chat");
-  record.settings = m_chats.empty() ? defaultChatSettings() : m_chats.front().settings;
+  record.settings = m_defaults;
+  record.systemPrompt = m_defaultPrompt;
   record.createdMs = record.updatedMs = nowMs();
   record.id = m_store.addChat(record);
   if (record.id == 0) record.id = temporaryId();  // lives on in memory; the failure was reported
@@ -138,6 +176,7 @@ QString Conversations::setSettings(qint64 chatId, const ChatSettings& settings) 
   if (auto checked = engine::checkSamplingParams(settings.sampling, vocabSize); !checked) {
     return QString::fromStdString(checked.error().message);
   }
+  if (const QString wrong = whatIsWrongWithTools(settings.toolsJson); !wrong.isEmpty()) return wrong;
   record->settings = settings;
   m_store.saveChat(*record);
   emit chatsChanged();
@@ -149,7 +188,17 @@ void Conversations::setDraft(qint64 chatId, const QString& draft) {
   if (!record || record->draft == draft) return;
   record->draft = draft;
   m_unsavedDrafts.insert(chatId);
-  m_draftTimer.start();
+  if (!m_draftTimer.isActive()) m_draftTimer.start();  // not put off by the next keystroke
+}
+
+void Conversations::setPendingEdit(qint64 chatId, const PendingEdit& edit) {
+  m_unsavedEdits[chatId] = edit;
+  if (!m_draftTimer.isActive()) m_draftTimer.start();
+}
+
+PendingEdit Conversations::pendingEdit(qint64 chatId) const {
+  const auto unsaved = m_unsavedEdits.find(chatId);
+  return unsaved != m_unsavedEdits.end() ? unsaved->second : m_store.edit(chatId);
 }
 
 QString Conversations::whyNotAnswer(qint64 chatId) const {
@@ -166,24 +215,32 @@ QString Conversations::whyNotAnswer(qint64 chatId) const {
 QString Conversations::send(qint64 chatId, const QString& text) {
   const ChatRecord* record = chat(chatId);
   if (!record) return tr("This chat is gone.");
-  return ask(chatId, record->leafId, text);
+  return ask(typed(chatId, record->leafId, MessageRole::User, text));
 }
 
-QString Conversations::ask(qint64 chatId, qint64 parentId, const QString& text) {
-  if (text.trimmed().isEmpty()) return tr("The message is empty.");
+QString Conversations::sendToolResult(qint64 chatId, qint64 answerId, const QString& text) {
+  const MessageRecord* answer = mutableTree(chatId).find(answerId);
+  if (!answer || answer->role != MessageRole::Assistant) return tr("The answer that called the tool is gone.");
+  const auto& live = m_bridge.liveSnapshot();
+  if (live && live->model && !live->model->hasTools) {
+    return tr("The chat template of %1 takes no results of tools; send it as a question instead.")
+        .arg(QString::fromStdString(live->model->name));
+  }
+  return ask(typed(chatId, answerId, MessageRole::Tool, text));
+}
+
+QString Conversations::ask(const MessageRecord& asked) {
+  const qint64 chatId = asked.chatId;
+  if (asked.text.trimmed().isEmpty()) return tr("The message is empty.");
   if (const QString why = whyNotAnswer(chatId); !why.isEmpty()) return why;
   ChatRecord* record = mutableChat(chatId);
-  MessageRecord question;
-  question.chatId = chatId;
-  question.parentId = parentId;
-  question.role = MessageRole::User;
-  question.text = text;
+  MessageRecord question = asked;
   question.createdMs = nowMs();
   question.id = m_store.addMessage(question);
   if (question.id == 0) return tr("The message could not be saved, so it was not sent.");
   const bool isFirst = mutableTree(chatId).isEmpty();
   mutableTree(chatId).add(question);
-  if (isFirst && record->title == tr("New chat")) record->title = titleFrom(text);
+  if (isFirst && record->title == tr("New chat")) record->title = titleFrom(question.text);
   answer(chatId, question.id);
   return {};
 }
@@ -227,8 +284,8 @@ QString Conversations::regenerate(qint64 chatId, qint64 answerId) {
 
 QString Conversations::editQuestion(qint64 chatId, qint64 questionId, const QString& text) {
   const MessageRecord* message = mutableTree(chatId).find(questionId);
-  if (!message || message->role != MessageRole::User) return tr("There is no question to edit.");
-  return ask(chatId, message->parentId, text);
+  if (!message || message->role == MessageRole::Assistant) return tr("There is no question to edit.");
+  return ask(typed(chatId, message->parentId, message->role, text));
 }
 
 void Conversations::stop(qint64 chatId) { m_streams.stop(chatId); }
@@ -257,10 +314,14 @@ std::string Conversations::conversationJson(qint64 chatId, qint64 leafId, const 
     const MessageRecord* message = messagesTree.find(id);
     // a failed answer said nothing; its question stays, so that the model sees it once
     if (message->role == MessageRole::Assistant && message->text.isEmpty()) continue;
-    add(message->role == MessageRole::User ? "user" : "assistant", message->text);
+    add(roleName(message->role), message->text);
   }
   if (!draft.trimmed().isEmpty()) add("user", draft);
-  const nlohmann::ordered_json document = {{"messages", messages}, {"add_generation_prompt", true}};
+  nlohmann::ordered_json document = {{"messages", messages}, {"add_generation_prompt", true}};
+  if (record && !record->settings.toolsJson.trimmed().isEmpty()) {
+    const auto tools = nlohmann::ordered_json::parse(record->settings.toolsJson.toStdString(), nullptr, false);
+    if (tools.is_array()) document["tools"] = tools;  // checked when it was set
+  }
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -316,6 +377,10 @@ void Conversations::saveNow() {
   for (qint64 chatId : std::exchange(m_unsavedDrafts, {})) {
     const ChatRecord* record = chat(chatId);
     if (record && !m_store.saveDraft(chatId, record->draft)) m_unsavedDrafts.insert(chatId);
+    wrote = true;
+  }
+  for (const auto& [chatId, edit] : std::exchange(m_unsavedEdits, {})) {
+    if (!m_store.saveEdit(chatId, edit)) m_unsavedEdits[chatId] = edit;
     wrote = true;
   }
   if (wrote) m_lastSavedMs = nowMs();

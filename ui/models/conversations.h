@@ -34,6 +34,8 @@ class Conversations : public QObject {
   const AnswerStream* stream(qint64 chatId) const { return m_streams.ofChat(chatId); }
   int numStreaming() const { return static_cast<int>(m_streams.all().size()); }
 
+  // What chats that are made from now on begin with; an empty chat that is there follows.
+  void setDefaults(const ChatSettings& settings, const QString& systemPrompt);
   // The empty chat that is there already, or a new one.
   qint64 newChat();
   void renameChat(qint64 chatId, const QString& title);
@@ -43,13 +45,18 @@ class Conversations : public QObject {
   bool canUndoRemove() const { return !m_removed.empty(); }
   void setSystemPrompt(qint64 chatId, const QString& prompt);
   QString setSettings(qint64 chatId, const ChatSettings& settings);
-  // Written within half a second of the last keystroke.
+  // Written within half a second, however long the typing goes on.
   void setDraft(qint64 chatId, const QString& draft);
+  // The same for a question that is typed anew or a tool's result; without text it is forgotten.
+  void setPendingEdit(qint64 chatId, const PendingEdit& edit);
+  PendingEdit pendingEdit(qint64 chatId) const;
 
   QString send(qint64 chatId, const QString& text);
   // Another answer beside this one.
   QString regenerate(qint64 chatId, qint64 answerId);
-  // Another question beside this one, answered anew.
+  // What a tool that `answerId` called gave; the model goes on from there.
+  QString sendToolResult(qint64 chatId, qint64 answerId, const QString& text);
+  // Another question (or result) beside this one, answered anew.
   QString editQuestion(qint64 chatId, qint64 questionId, const QString& text);
   void stop(qint64 chatId);
   // Shows the sibling `offset` places on.
@@ -77,7 +84,8 @@ class Conversations : public QObject {
   ChatRecord* mutableChat(qint64 chatId);
   ChatTree& mutableTree(qint64 chatId);
   QString whyNotAnswer(qint64 chatId) const;
-  QString ask(qint64 chatId, qint64 parentId, const QString& text);
+  QString ask(const MessageRecord& question);
+  bool isUntouched(const ChatRecord& chat) const;
   void answer(qint64 chatId, qint64 questionId);
   engine::RequestSpec makeSpec(const ChatRecord& chat, qint64 questionId);
   void onText(qint64 chatId, qint64 messageId, const QString& delta);
@@ -93,7 +101,10 @@ class Conversations : public QObject {
   std::vector<ChatRecord> m_chats;
   std::unordered_map<qint64, ChatTree> m_trees;
   std::vector<ChatRecord> m_removed;
+  ChatSettings m_defaults = defaultChatSettings();
+  QString m_defaultPrompt;
   std::unordered_set<qint64> m_unsavedDrafts;
+  std::unordered_map<qint64, PendingEdit> m_unsavedEdits;
   std::unordered_map<qint64, qint64> m_savedLengths;  // of streaming messages
   QTimer m_saveTimer, m_draftTimer;
   qint64 m_temporaryId = 0;
