@@ -64,6 +64,8 @@ void MessageDocument::setMessage(const QString& text, bool isMarkdown) {
   m_source = text;
   m_tailStart = 0;
   setTopMargin(0);
+  m_wantsMarkdown = isMarkdown;
+  m_isGrowing = false;
   m_isMarkdown = isMarkdown && text.size() <= kLongestRendered;
   if (m_isMarkdown) {
     m_feed.append(text);
@@ -86,12 +88,14 @@ void MessageDocument::setMessage(const QString& text, bool isMarkdown) {
 }
 
 void MessageDocument::appendMessage(const QString& delta) {
+  m_isGrowing = true;
   m_source += delta;
   m_feed.append(delta);
   renderNew();
 }
 
 void MessageDocument::finishMessage() {
+  m_isGrowing = false;
   if (m_feed.wasCut() && m_source.size() <= kWholeRenderLimit) {
     // cut paragraphs are joined again
     const QString whole = m_source;
@@ -104,6 +108,22 @@ void MessageDocument::finishMessage() {
   }
   m_feed.finish();
   renderNew();
+}
+
+void MessageDocument::setMonospace() {
+  m_isMonospace = true;
+  setDefaultFont(style::monoFont(kCodePixels - 1));
+}
+
+void MessageDocument::writeAnew() {
+  setDefaultFont(m_isMonospace ? style::monoFont(kCodePixels - 1) : style::textFont(kTextPixels));
+  const QString text = m_source;
+  if (!m_isGrowing) {
+    setMessage(text, m_wantsMarkdown);
+    return;
+  }
+  setMessage({}, true);
+  appendMessage(text);
 }
 
 void MessageDocument::renderNew() {

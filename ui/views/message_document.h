@@ -29,11 +29,15 @@ class MessageDocument : public QTextDocument {
   explicit MessageDocument(QObject* parent = nullptr);
 
   void setColors(const style::Palette& palette);
+  // For plain texts that are data.
+  void setMonospace();
   // A complete message, Markdown or plain.
   void setMessage(const QString& text, bool isMarkdown);
   // More of a message that is being written.
   void appendMessage(const QString& delta);
   void finishMessage();
+  // The same text again, with the colours and fonts of now.
+  void writeAnew();
 
   const std::vector<CodeBlock>& codeBlocks() const { return m_codeBlocks; }
   QString codeText(const CodeBlock& code) const;
@@ -60,7 +64,7 @@ class MessageDocument : public QTextDocument {
   QString m_source;
   std::vector<CodeBlock> m_codeBlocks;
   int m_tailStart = 0;  // document position where the tail begins
-  bool m_isMarkdown = true;
+  bool m_isMarkdown = true, m_wantsMarkdown = true, m_isGrowing = false, m_isMonospace = false;
 };
 
 }  // namespace ui::views

@@ -53,6 +53,11 @@ void MessageText::applyPalette() {
   setPalette(p);
 }
 
+void MessageText::refreshColors() {
+  applyPalette();
+  m_document->writeAnew();
+}
+
 void MessageText::setMessage(const QString& text, bool isMarkdown) {
   m_document->setMessage(text, isMarkdown);
 }

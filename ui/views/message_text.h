@@ -18,6 +18,7 @@ class MessageText : public QTextBrowser {
   void setMessage(const QString& text, bool isMarkdown);
   void appendMessage(const QString& delta);
   void finishMessage();
+  void setMonospace() { m_document->setMonospace(); }
   // Height of the whole text at this width.
   int heightFor(int width);
   // Of the text without wrapping; a short question gets a narrow bubble.
@@ -25,6 +26,8 @@ class MessageText : public QTextBrowser {
   const MessageDocument& messageDocument() const { return *m_document; }
 
   void applyPalette();
+  // After the theme changed: colours live inside the document, which is written anew.
+  void refreshColors();
 
  signals:
   void codeCopied(const QString& code);

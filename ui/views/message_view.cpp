@@ -12,6 +12,7 @@
 #include "ui/style/format.h"
 #include "ui/style/theme.h"
 #include "ui/views/chip_row.h"
+#include "ui/views/message_body.h"
 #include "ui/views/message_text.h"
 
 namespace ui::views {
@@ -31,7 +32,8 @@ constexpr double kBubbleShare = 0.79;
 
 MessageView::MessageView(const models::MessageRecord& message, QWidget* parent)
     : QWidget(parent), m_message(message) {
-  setAccessibleName(isUser() ? tr("Question") : tr("Answer"));
+  const bool isResult = message.role == models::MessageRole::Tool;
+  setAccessibleName(isResult ? tr("Result of a tool") : isUser() ? tr("Question") : tr("Answer"));
 }
 
 QStringList MessageView::chipsOf(const models::AnswerStats& stats, double liveRate) {
@@ -46,27 +48,37 @@ QStringList MessageView::chipsOf(const models::AnswerStats& stats, double liveRa
 }
 
 void MessageView::wake() {
-  if (m_text) return;
-  m_text = new MessageText(this);
-  m_text->setAccessibleName(accessibleName());
-  m_text->setMessage(m_message.text, !isUser() && !m_isStreaming);
-  if (m_isStreaming && !isUser()) {
-    m_text->setMessage({}, true);
-    m_text->appendMessage(m_message.text);
-  }
+  if (m_body) return;
+  buildBody();
   buildRow();
   showState();
-  m_text->show();
   m_heightWidth = -1;
 }
 
+void MessageView::buildBody() {
+  m_body = new MessageBody(isUser() ? BodyKind::Plain : BodyKind::Answer, this);
+  m_body->setAccessibleName(accessibleName());
+  m_body->setThoughtsUnfolded(m_areThoughtsUnfolded);
+  m_body->setMessage(m_message.text, m_isStreaming);
+  connect(m_body, &MessageBody::thoughtsUnfolded, this, [this](bool unfolded) { m_areThoughtsUnfolded = unfolded; });
+  connect(m_body, &MessageBody::heightChanged, this, [this] {
+    m_heightWidth = -1;
+    emit heightChanged(m_message.id);
+  });
+  connect(m_body, &MessageBody::resultWanted, this,
+          [this](const QString& toolName) { emit toolResultWanted(m_message.id, toolName); });
+  m_body->show();
+}
+
+MessageText* MessageView::text() { return m_body ? m_body->text() : nullptr; }
+
 void MessageView::sleep() {
-  if (!m_text || m_isStreaming || m_text->hasFocus() || m_text->textCursor().hasSelection()) return;
-  delete m_text;
+  if (!m_body || m_isStreaming || m_body->isInUse()) return;
+  delete m_body;
   delete m_row;
   delete m_note;
   delete m_progress;
-  m_text = nullptr;
+  m_body = nullptr;
   m_row = nullptr;
   m_chips = nullptr;
   m_note = nullptr;
@@ -98,9 +110,10 @@ void MessageView::buildRow() {
   m_branchLabel->setFont(style::textFont(12));
   layout->addWidget(m_branchLabel);
   m_next = addButton(QStringLiteral("→"), tr("Show the branch after"));
+  if (m_message.role == models::MessageRole::Tool) m_chips->setChips({tr("result of a tool")});
   if (isUser()) m_edit = addButton(tr("edit"), tr("Ask something else here, as a branch"));
   else m_again = addButton(tr("regenerate"), tr("Answer again, as a branch"));
-  m_copy = addButton(tr("copy"), isUser() ? tr("Copy this question") : tr("Copy this answer"));
+  m_copy = addButton(tr("copy"), isUser() ? tr("Copy this question") : tr("Copy this answer as Markdown"));
   m_note = new QLabel(this);
   m_note->setFont(style::textFont(12));
   m_note->setWordWrap(true);
@@ -118,7 +131,7 @@ void MessageView::buildRow() {
 }
 
 void MessageView::showState() {
-  if (!m_text) return;
+  if (!m_body) return;
   const bool hasBranches = m_branch.count > 1;
   m_previous->setVisible(hasBranches);
   m_next->setVisible(hasBranches);
@@ -136,7 +149,7 @@ void MessageView::showNote() {
   const char* role = "muted";
   switch (m_message.state) {
     case MessageState::Failed: role = "error"; text = QStringLiteral("× ") + text; break;
-    case MessageState::Stopped: text = tr("stopped"); break;
+    case MessageState::Stopped: text = text.isEmpty() ? tr("stopped") : tr("stopped: %1").arg(text); break;
     case MessageState::Interrupted: role = "error"; text = tr("× interrupted: the program ended here"); break;
     case MessageState::Complete: case MessageState::Streaming: text.clear(); break;
     case MessageState::Length: break;
@@ -149,7 +162,7 @@ void MessageView::showNote() {
 void MessageView::setMessage(const models::MessageRecord& message) {
   const bool isTextNew = message.text != m_message.text;
   m_message = message;
-  if (m_text && isTextNew) m_text->setMessage(message.text, !isUser());
+  if (m_body && isTextNew) m_body->setMessage(message.text, m_isStreaming);
   m_heightWidth = -1;
   showState();
   emit heightChanged(m_message.id);
@@ -164,8 +177,8 @@ void MessageView::setStream(const models::AnswerStream* stream) {
   const bool wasStreaming = m_isStreaming, wasPrefilling = m_isPrefilling;
   m_isStreaming = stream != nullptr;
   m_isPrefilling = stream && stream->text.isEmpty();
-  if (!m_text) return;
-  if (wasStreaming && !m_isStreaming) m_text->finishMessage();
+  if (!m_body) return;
+  if (wasStreaming && !m_isStreaming) m_body->finish();
   if (stream) {
     m_message.stats = stream->stats;
     QStringList chips = chipsOf(stream->stats, stream->tokensPerSecond);
@@ -196,18 +209,18 @@ void MessageView::setStream(const models::AnswerStream* stream) {
 void MessageView::appendText(const QString& delta) {
   m_message.text += delta;
   m_heightWidth = -1;
-  if (m_text) m_text->appendMessage(delta);
+  if (m_body) m_body->append(delta);
 }
 
 int MessageView::textWidth(int width) const {
   if (!isUser()) return width;
   const int limit = std::max(120, int(width * kBubbleShare)) - 2 * kBubblePaddingX;
-  return m_text ? std::min(limit, m_text->idealWidth() + 2) : limit;
+  return m_body ? std::min(limit, m_body->idealWidth() + 2) : limit;
 }
 
 int MessageView::textHeight(int width) {
   if (m_message.text.isEmpty()) return m_isStreaming ? 14 : 0;
-  if (m_text) return m_text->heightFor(textWidth(width));
+  if (m_body) return m_body->heightFor(textWidth(width));
   const QFontMetrics metrics(style::textFont(14));
   const int perLine = std::max(10, textWidth(width) / std::max(1, metrics.averageCharWidth()));
   const qsizetype shown = std::min<qsizetype>(m_message.text.size(), MessageDocument::kLongestRendered);
@@ -228,7 +241,7 @@ int MessageView::heightFor(int width) {
   }
   m_height = height;
   m_heightWidth = width;
-  if (m_text) place(width);
+  if (m_body) place(width);
   return m_height;
 }
 
@@ -238,10 +251,10 @@ void MessageView::place(int width) {
   int y = 0;
   if (isUser()) {
     m_bubble = QRect(width - textW - 2 * kBubblePaddingX, 0, textW + 2 * kBubblePaddingX, textH + 2 * kBubblePaddingY);
-    m_text->setGeometry(m_bubble.left() + kBubblePaddingX, kBubblePaddingY, textW, textH);
+    m_body->setGeometry(m_bubble.left() + kBubblePaddingX, kBubblePaddingY, textW, textH);
     y = m_bubble.height();
   } else {
-    m_text->setGeometry(0, 0, textW, textH);
+    m_body->setGeometry(0, 0, textW, textH);
     y = textH;
   }
   if (m_note->isVisibleTo(this)) {
@@ -255,7 +268,7 @@ void MessageView::place(int width) {
 }
 
 void MessageView::paintEvent(QPaintEvent*) {
-  if (!isUser() || !m_text) return;
+  if (!isUser() || !m_body) return;
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
@@ -264,13 +277,9 @@ void MessageView::paintEvent(QPaintEvent*) {
 }
 
 void MessageView::refreshColors() {
-  if (!m_text) return;
-  m_text->applyPalette();
-  m_text->setMessage(m_message.text, !isUser());
-  if (m_isStreaming) {
-    m_text->setMessage({}, true);
-    m_text->appendMessage(m_message.text);
-  }
+  m_heightWidth = -1;  // the text may be of another size too
+  if (!m_body) return;
+  m_body->refreshColors();
   update();
 }
 

@@ -14,6 +14,7 @@ class QToolButton;
 namespace ui::views {
 
 class ChipRow;
+class MessageBody;
 class MessageText;
 
 struct BranchPlace {
@@ -40,10 +41,12 @@ class MessageView : public QWidget {
 
   void wake();
   void sleep();
-  bool isAwake() const { return m_text != nullptr; }
+  bool isAwake() const { return m_body != nullptr; }
   // Also lays out at that width when awake; an estimate before the first time.
   int heightFor(int width);
-  MessageText* text() { return m_text; }
+  // Null while asleep, or when there is no text yet.
+  MessageText* text();
+  MessageBody* body() { return m_body; }
   void refreshColors();
 
   // The chips of an answer with these figures.
@@ -54,13 +57,17 @@ class MessageView : public QWidget {
   void regenerateWanted(qint64 messageId);
   void editWanted(qint64 messageId);
   void copyWanted(qint64 messageId);
+  // The user has the result of a tool that this answer called.
+  void toolResultWanted(qint64 messageId, const QString& toolName);
   void heightChanged(qint64 messageId);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  bool isUser() const { return m_message.role == models::MessageRole::User; }
+  // Typed by the user: questions, and results of tools.
+  bool isUser() const { return m_message.role != models::MessageRole::Assistant; }
+  void buildBody();
   void buildRow();
   void showState();
   void showNote();
@@ -71,10 +78,10 @@ class MessageView : public QWidget {
 
   models::MessageRecord m_message;
   BranchPlace m_branch;
-  bool m_isStreaming = false, m_isPrefilling = false;
+  bool m_isStreaming = false, m_isPrefilling = false, m_areThoughtsUnfolded = false;
   int m_heightWidth = -1, m_height = 0;
   QRect m_bubble;
-  MessageText* m_text = nullptr;
+  MessageBody* m_body = nullptr;
   QWidget* m_row = nullptr;
   ChipRow* m_chips = nullptr;
   QLabel* m_note = nullptr;

@@ -8,6 +8,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 
+#include "ui/models/chat_markdown.h"
 #include "ui/style/metrics.h"
 
 namespace ui::views {
@@ -49,6 +50,7 @@ MessageView* TranscriptView::makeView(const models::MessageRecord& message) {
   connect(view, &MessageView::branchWanted, this, &TranscriptView::branchWanted);
   connect(view, &MessageView::regenerateWanted, this, &TranscriptView::regenerateWanted);
   connect(view, &MessageView::editWanted, this, &TranscriptView::editWanted);
+  connect(view, &MessageView::toolResultWanted, this, &TranscriptView::toolResultWanted);
   connect(view, &MessageView::copyWanted, this, &TranscriptView::copyMessage);
   connect(view, &MessageView::heightChanged, this, [this](qint64 id) { layOut(indexOf(id)); });
   view->show();
@@ -187,7 +189,7 @@ void TranscriptView::placePill() {
 }
 
 void TranscriptView::copyMessage(qint64 messageId) {
-  if (MessageView* view = m_byId.value(messageId)) QApplication::clipboard()->setText(view->message().text);
+  if (MessageView* view = m_byId.value(messageId)) QApplication::clipboard()->setText(models::toMarkdown(view->message()));
 }
 
 void TranscriptView::resizeEvent(QResizeEvent* event) {

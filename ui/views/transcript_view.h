@@ -38,6 +38,7 @@ class TranscriptView : public QScrollArea {
   void branchWanted(qint64 messageId, int offset);
   void regenerateWanted(qint64 messageId);
   void editWanted(qint64 messageId);
+  void toolResultWanted(qint64 messageId, const QString& toolName);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
