@@ -1,6 +1,5 @@
 // The menus of the main window and their shortcuts.
 #include <QActionGroup>
-#include <QApplication>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -9,6 +8,7 @@
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/transport_bar.h"
+#include "ui/program_desk.h"
 
 namespace ui {
 
@@ -29,6 +29,8 @@ void MainWindow::buildMenus() {
                   &panels::ChatListPanel::deleteCurrent);
   file->addAction(tr("&Bring back deleted chat"), QKeySequence(QStringLiteral("Ctrl+Shift+Z")), m_chatList,
                   &panels::ChatListPanel::undoDelete);
+  file->addSeparator();
+  m_desk->fillFileMenu(*file);
   file->addSeparator();
   file->addAction(tr("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
 
@@ -53,7 +55,7 @@ void MainWindow::buildMenus() {
   buildViewMenu(*bar.addMenu(tr("&View")));
   QMenu* help = bar.addMenu(tr("&Help"));
   help->addAction(tr("&Shortcuts"), QKeySequence(QStringLiteral("F1")), this, &MainWindow::showShortcuts);
-  help->addAction(tr("&About Tessera"), this, &MainWindow::showAbout);
+  m_desk->fillHelpMenu(*help);
 }
 
 void MainWindow::buildViewMenu(QMenu& menu) {
@@ -69,20 +71,17 @@ void MainWindow::buildViewMenu(QMenu& menu) {
                                                         {tr("Colours: &light"), style::ThemeMode::Light},
                                                         {tr("Colours: &dark"), style::ThemeMode::Dark}};
   for (const auto& [text, mode] : modes) {
-    QAction* action = menu.addAction(text, this, [this, mode = mode] { setThemeMode(mode); });
+    QAction* action = menu.addAction(text, this, [this, mode = mode] { m_desk->setThemeMode(mode); });
     action->setCheckable(true);
     action->setChecked(m_theme.mode() == mode);
     group->addAction(action);
+    connect(this, &MainWindow::preferencesChanged, action,
+            [this, action, mode = mode] { action->setChecked(m_theme.mode() == mode); });
   }
   menu.addSeparator();
   menu.addAction(tr("&Full screen"), QKeySequence(QStringLiteral("F11")), this, [this] {
     setWindowState(windowState() ^ Qt::WindowFullScreen);
   });
-}
-
-void MainWindow::setThemeMode(style::ThemeMode mode) {
-  m_theme.setMode(mode);
-  m_settings.setValue(QStringLiteral("window/theme"), int(mode));
 }
 
 void MainWindow::showShortcuts() {
@@ -96,15 +95,6 @@ void MainWindow::showShortcuts() {
   }
   lines << tr("Enter\tSend") << tr("Shift+Enter\tNew line");
   auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Shortcuts"), lines.join(QLatin1Char('\n')), QMessageBox::Close, this);
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  box->open();
-}
-
-void MainWindow::showAbout() {
-  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Tessera"),
-                              tr("Tessera %1\nServes large language models with its own engine and shows how.\n"
-                                 "GPL-3.0-or-later.").arg(QApplication::applicationVersion()),
-                              QMessageBox::Close, this);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->open();
 }

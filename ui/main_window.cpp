@@ -10,11 +10,13 @@
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
+#include "ui/panels/load_bar.h"
 #include "ui/panels/open_model_dialog.h"
 #include "ui/panels/status_line.h"
 #include "ui/panels/teach_panel.h"
 #include "ui/panels/transport_bar.h"
 #include "ui/panels/tune_panel.h"
+#include "ui/program_desk.h"
 #include "ui/style/metrics.h"
 #include "ui/views/engine_strip.h"
 
@@ -29,7 +31,6 @@ constexpr int kTeachChatShare = 22;    // % of the window
 constexpr int kTeachChatMin = 270, kTeachChatMax = 440;
 constexpr const char* kGeometry = "window/geometry";
 constexpr const char* kPerspective = "window/perspective";
-constexpr const char* kTheme = "window/theme";
 constexpr const char* kChat = "window/chat";
 
 }  // namespace
@@ -38,11 +39,10 @@ MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
     : QMainWindow(parent), m_settings(parts.settings), m_store(parts.store), m_theme(parts.theme),
       m_bridge(parts.engine), m_loader(m_bridge, parts.settings), m_conversations(parts.store, m_bridge) {
   setWindowTitle(tr("Tessera"));
-  m_theme.setMode(static_cast<style::ThemeMode>(
-      qBound(0, m_settings.value(QLatin1String(kTheme), 0).toInt(), int(style::ThemeMode::Dark))));
   buildWidgets();
   layOutWidgets();
   connectWidgets();
+  m_desk = new ProgramDesk(*this, m_settings, m_theme);
   buildMenus();
   setMinimumSize(760, 480);
   resize(1280, 800);
@@ -66,6 +66,7 @@ void MainWindow::buildWidgets() {
   m_teach = new panels::TeachPanel(m_bridge, m_selection);
   m_tune = new panels::TunePanel(m_bridge, m_selection);
   m_banner = new panels::Banner;
+  m_loadBar = new panels::LoadBar(m_loader);
   m_strip = new views::EngineStrip;
   m_status = new panels::StatusLine(m_bridge, m_conversations);
 }
@@ -110,6 +111,7 @@ void MainWindow::layOutWidgets() {
   rule->setAutoFillBackground(true);
   rule->setBackgroundRole(QPalette::Mid);
   all->addWidget(rule);
+  all->addWidget(m_loadBar);
   all->addLayout(body, 1);
   all->addWidget(m_status);
   setCentralWidget(central);
@@ -140,21 +142,20 @@ void MainWindow::connectWidgets() {
     const auto& live = m_bridge.liveSnapshot();
     if (live && live->model) m_status->showMessage(tr("%1 is ready").arg(QString::fromStdString(live->model->name)));
   });
+  connect(&m_loader, &models::ModelLoader::doesNotFit, this, &MainWindow::openModelDialog);
   connect(&m_loader, &models::ModelLoader::cancelled, this, [this] { m_status->showMessage(tr("loading was cancelled")); });
   connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &MainWindow::onFrame);
 }
 
-void MainWindow::start(const QString& modelPath) {
+void MainWindow::start(const QString& settingsSentence, Begin begin) {
   m_banner->add(m_store.healthSentence());
+  m_desk->tellWhatWasLeft(m_store.numInterrupted(), settingsSentence);
   const qint64 remembered = m_settings.value(QLatin1String(kChat)).toLongLong();
   m_chatList->setCurrentChat(m_conversations.chat(remembered) ? remembered : m_conversations.newChat());
   m_bridge.start();
   m_bridge.pull();
-  if (!modelPath.isEmpty()) {
-    engine::EngineConfig config = m_loader.lastConfig();
-    config.load.modelPath = modelPath.toStdString();
-    m_loader.load(config);
-  } else if (const auto config = m_loader.configToStartWith(); !config.load.modelPath.empty()) {
+  if (begin == Begin::Nothing) return;
+  if (const auto config = m_loader.configToStartWith(); !config.load.modelPath.empty()) {
     m_loader.load(config);
   } else {
     m_banner->add(m_loader.startHint());
@@ -168,6 +169,19 @@ void MainWindow::saveAll() {
   m_settings.setValue(QLatin1String(kChat), m_chatList->currentChat());
   m_settings.sync();
 }
+
+void MainWindow::openModel(const QString& path) { m_loader.open(path); }
+
+void MainWindow::raiseToFront() {
+  if (isMinimized()) showNormal();
+  show();
+  raise();
+  activateWindow();
+}
+
+void MainWindow::showStatus(const QString& sentence) { m_status->showMessage(sentence); }
+
+const QString& MainWindow::chatsPath() const { return m_store.path(); }
 
 void MainWindow::setPerspective(Perspective perspective) {
   m_perspective = perspective;

@@ -21,11 +21,14 @@ class EngineStrip;
 
 namespace ui {
 
+class ProgramDesk;
+
 namespace panels {
 class AnswerCard;
 class Banner;
 class ChatListPanel;
 class ChatPanel;
+class LoadBar;
 class OpenModelDialog;
 class StatusLine;
 class TeachPanel;
@@ -48,8 +51,16 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(const WindowParts& parts, QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  // Begins to follow the engine; opens `modelPath`, or the last model when that is safe.
-  void start(const QString& modelPath);
+  enum class Begin { LastModel, Nothing };
+  // Begins to follow the engine, says what the last run left, and opens the last model when that is
+  // wanted and safe. `settingsSentence`: what was wrong with the settings file.
+  void start(const QString& settingsSentence = {}, Begin begin = Begin::LastModel);
+  // A model chosen without the dialog, which comes when there is no room for it.
+  void openModel(const QString& path);
+  void raiseToFront();
+  // For some seconds in the status line.
+  void showStatus(const QString& sentence);
+  const QString& chatsPath() const;
   // What a clean exit writes; also for SIGTERM.
   void saveAll();
 
@@ -67,6 +78,11 @@ class MainWindow : public QMainWindow {
   panels::TeachPanel& teachPanel() { return *m_teach; }
   panels::TunePanel& tunePanel() { return *m_tune; }
   panels::HeaderBar& header() { return *m_header; }
+  panels::LoadBar& loadBar() { return *m_loadBar; }
+  ProgramDesk& desk() { return *m_desk; }
+
+ signals:
+  void preferencesChanged();
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -86,9 +102,7 @@ class MainWindow : public QMainWindow {
   void showFigures();
   void showTitle();
   void onFrame(const bridge::Frame& frame);
-  void setThemeMode(style::ThemeMode mode);
   void showShortcuts();
-  void showAbout();
 
   QSettings& m_settings;
   models::ChatStore& m_store;
@@ -110,6 +124,8 @@ class MainWindow : public QMainWindow {
   panels::TeachPanel* m_teach;
   panels::TunePanel* m_tune;
   panels::Banner* m_banner;
+  panels::LoadBar* m_loadBar;
+  ProgramDesk* m_desk = nullptr;
   views::EngineStrip* m_strip;
   panels::StatusLine* m_status;
   panels::OpenModelDialog* m_openDialog = nullptr;

@@ -1,6 +1,7 @@
 #include "ui/models/model_loader.h"
 
 #include <QFileInfo>
+#include <algorithm>
 
 namespace ui::models {
 
@@ -34,7 +35,7 @@ ModelLoader::ModelLoader(bridge::EngineBridge& bridge, QSettings& settings, QObj
 }
 
 engine::EngineConfig ModelLoader::lastConfig() const {
-  engine::EngineConfig config;
+  engine::EngineConfig config = m_defaults;
   auto& load = config.load;
   load.modelPath = value(m_settings, kPath).toString().toStdString();
   load.maxContext = m_settings.value(QStringLiteral("model/max_context"), 0).toLongLong();
@@ -59,7 +60,42 @@ engine::EngineConfig ModelLoader::configToStartWith() const {
 
 QStringList ModelLoader::recentPaths() const { return value(m_settings, kRecent).toStringList(); }
 
+engine::EngineConfig ModelLoader::configFor(const QString& path) const {
+  engine::EngineConfig config = path == value(m_settings, kPath).toString() ? lastConfig() : m_defaults;
+  config.load.modelPath = path.toStdString();
+  config.limits = m_defaults.limits;
+  return config;
+}
+
+void ModelLoader::forget(const QString& path) {
+  QStringList recent = recentPaths();
+  if (recent.removeAll(path) == 0) return;
+  m_settings.setValue(QLatin1String(kRecent), recent);
+  emit recentChanged();
+}
+
+void ModelLoader::forgetAll() {
+  m_settings.remove(QLatin1String(kRecent));
+  emit recentChanged();
+}
+
+void ModelLoader::open(const QString& path) {
+  const engine::EngineConfig config = configFor(path);
+  const std::uint64_t choice = ++m_choice;
+  m_bridge.ask(engine::EstimateQuery{config.load}, this, [this, config, path, choice](const engine::QueryAnswer& answer) {
+    if (choice != m_choice) return;  // another one was chosen meanwhile
+    const auto* estimate = std::get_if<engine::MemoryEstimate>(&answer.answer);
+    const auto& live = m_bridge.liveSnapshot();
+    const qint64 given = live && live->model ? live->model->weightBytes + live->model->kvBytes + live->model->scratchBytes : 0;
+    const bool isTooLarge = estimate && estimate->freeBytes > 0 && estimate->totalBytes > estimate->freeBytes + given;
+    if (isTooLarge) emit doesNotFit(path);
+    else load(config);  // what is wrong with a file, loading it says
+  });
+}
+
 void ModelLoader::load(const engine::EngineConfig& config) {
+  ++m_choice;
+  m_totalBytes = 0;
   m_config = config;
   m_path = QString::fromStdString(config.load.modelPath);
   m_isLoading = true;
@@ -84,8 +120,21 @@ void ModelLoader::endLoad() {
 }
 
 void ModelLoader::remember(const engine::EngineConfig& config) {
-  const auto& load = config.load;
   m_settings.setValue(QLatin1String(kPath), m_path);
+  writeLoad(config.load);
+  QStringList recent = recentPaths();
+  recent.removeAll(m_path);
+  recent.prepend(m_path);
+  m_settings.setValue(QLatin1String(kRecent), recent.mid(0, kNumRecent));
+  emit recentChanged();
+}
+
+void ModelLoader::adoptDefaults(const engine::EngineConfig& defaults) {
+  m_defaults = defaults;
+  writeLoad(defaults.load);
+}
+
+void ModelLoader::writeLoad(const engine::LoadConfig& load) {
   m_settings.setValue(QStringLiteral("model/max_context"), qint64(load.maxContext));
   m_settings.setValue(QStringLiteral("model/block_size"), load.blockSize);
   m_settings.setValue(QStringLiteral("model/kv_memory"), qint64(load.kvMemoryBytes));
@@ -93,10 +142,6 @@ void ModelLoader::remember(const engine::EngineConfig& config) {
   m_settings.setValue(QStringLiteral("model/kv_dtype"), int(load.kvDtype));
   m_settings.setValue(QStringLiteral("model/isa"), int(load.isa));
   m_settings.setValue(QStringLiteral("model/threads"), load.threads);
-  QStringList recent = recentPaths();
-  recent.removeAll(m_path);
-  recent.prepend(m_path);
-  m_settings.setValue(QLatin1String(kRecent), recent.mid(0, kNumRecent));
 }
 
 void ModelLoader::onFrame(const bridge::Frame& frame) {
@@ -104,6 +149,7 @@ void ModelLoader::onFrame(const bridge::Frame& frame) {
     if (const auto* progress = std::get_if<engine::LoadProgress>(&message)) {
       m_stage = QString::fromStdString(progress->stage);
       m_fraction = progress->fraction;
+      m_totalBytes = std::max<qint64>(m_totalBytes, progress->totalBytes);
       emit progressed();
     } else if (const auto* loadedModel = std::get_if<engine::ModelLoaded>(&message)) {
       // one that was overtaken by a later load may still report

@@ -21,6 +21,9 @@ class ModelLoader : public QObject {
 
   // The last load wins: one that is under way is given up by the engine.
   void load(const engine::EngineConfig& config);
+  // A file chosen without a dialog: loads it when the engine finds room for it beside what stays free
+  // once the model in place is gone; else doesNotFit().
+  void open(const QString& path);
   void cancel();
   void unload();
 
@@ -28,6 +31,8 @@ class ModelLoader : public QObject {
   const QString& loadingPath() const { return m_path; }
   const QString& stage() const { return m_stage; }
   double fraction() const { return m_fraction; }
+  // Of the model's files; 0 until it is known.
+  qint64 totalBytes() const { return m_totalBytes; }
   // The sentence of the last failed load, empty after a good one.
   const QString& failure() const { return m_failure; }
 
@@ -37,7 +42,14 @@ class ModelLoader : public QObject {
   // Why configToStartWith() is empty although there was a model; else empty.
   const QString& startHint() const { return m_startHint; }
   engine::EngineConfig lastConfig() const;
+  // For a model that is opened now: the last one's own, else the user's defaults.
+  engine::EngineConfig configFor(const QString& path) const;
+  void setDefaults(const engine::EngineConfig& defaults) { m_defaults = defaults; }
+  // Defaults that the user changed just now hold for the last model too, when it is opened again.
+  void adoptDefaults(const engine::EngineConfig& defaults);
   QStringList recentPaths() const;
+  void forget(const QString& path);
+  void forgetAll();
 
  signals:
   void progressed();
@@ -46,17 +58,22 @@ class ModelLoader : public QObject {
   // Not for a load that the user cancelled.
   void failed(const QString& sentence);
   void cancelled();
+  void doesNotFit(const QString& path);
+  void recentChanged();
 
  private:
   void onFrame(const bridge::Frame& frame);
   void remember(const engine::EngineConfig& config);
+  void writeLoad(const engine::LoadConfig& load);
   void endLoad();
 
   bridge::EngineBridge& m_bridge;
   QSettings& m_settings;
-  engine::EngineConfig m_config;
+  engine::EngineConfig m_config, m_defaults;
   QString m_path, m_stage, m_failure, m_startHint;
   double m_fraction = 0;
+  qint64 m_totalBytes = 0;
+  std::uint64_t m_choice = 0;  // grows with every model the user chooses
   bool m_isLoading = false, m_mayStart = false;
 };
 

@@ -1,5 +1,6 @@
 #include "ui/panels/chat_panel.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
@@ -9,6 +10,7 @@
 #include "ui/models/chat_json.h"
 #include "ui/panels/chat_settings_dialog.h"
 #include "ui/panels/composer.h"
+#include "ui/panels/first_run_page.h"
 #include "ui/style/metrics.h"
 #include "ui/views/context_gauge.h"
 #include "ui/views/transcript_view.h"
@@ -39,7 +41,9 @@ void ChatPanel::buildWidgets() {
   m_empty->setAlignment(Qt::AlignCenter);
   m_empty->setWordWrap(true);
   m_empty->setProperty("role", "muted");
-  m_empty->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+  m_firstRun = new FirstRunPage(m_transcript);
+  m_firstRun->hide();
+  m_transcript->installEventFilter(this);
   m_countTimer.setSingleShot(true);
   m_countTimer.setInterval(kCountDelayMs);
 }
@@ -58,18 +62,18 @@ void ChatPanel::layOutWidgets() {
 }
 
 void ChatPanel::connectWidgets() {
-  using models::Conversations;
   connect(m_composer, &Composer::sendWanted, this, &ChatPanel::send);
   connect(m_composer, &Composer::stopWanted, this, &ChatPanel::stop);
   connect(m_composer, &Composer::cancelWanted, this, [this] {
-    if (m_editedQuestion != 0) endEdit();
+    if (m_typedAt != 0) endEdit();
     else stop();
   });
   connect(m_composer, &Composer::settingsWanted, this, &ChatPanel::editSettings);
   connect(m_composer, &Composer::systemPromptWanted, this, &ChatPanel::editSystemPrompt);
   connect(m_composer, &Composer::textEdited, this, [this](const QString& text) {
     if (m_isLoadingText) return;
-    if (m_editedQuestion == 0) m_conversations.setDraft(m_chatId, text);
+    if (m_typedAt == 0) m_conversations.setDraft(m_chatId, text);
+    else m_conversations.setPendingEdit(m_chatId, {m_typedAt, text});
     if (!text.isEmpty()) report({});
     m_countTimer.start();
   });
@@ -79,7 +83,14 @@ void ChatPanel::connectWidgets() {
   connect(m_transcript, &views::TranscriptView::regenerateWanted, this,
           [this](qint64 id) { report(m_conversations.regenerate(m_chatId, id)); });
   connect(m_transcript, &views::TranscriptView::editWanted, this, &ChatPanel::beginEdit);
-  connect(m_empty, &QLabel::linkActivated, this, &ChatPanel::openModelWanted);
+  connect(m_transcript, &views::TranscriptView::toolResultWanted, this, &ChatPanel::beginToolResult);
+  connect(m_firstRun, &FirstRunPage::openWanted, this, &ChatPanel::openModelWanted);
+  connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &ChatPanel::onFrame);
+  connectConversations();
+}
+
+void ChatPanel::connectConversations() {
+  using models::Conversations;
   connect(&m_conversations, &Conversations::chatsChanged, this, [this] {
     if (const auto* chat = m_conversations.chat(m_chatId)) {
       m_composer->setSettingsText(models::samplingText(chat->settings));
@@ -102,20 +113,19 @@ void ChatPanel::connectWidgets() {
     showStream();
     m_countTimer.start();
   });
-  connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &ChatPanel::onFrame);
 }
 
 void ChatPanel::showChat(qint64 chatId) {
-  if (m_editedQuestion != 0) endEdit();
+  m_typedAt = 0;  // what was typed there is kept and comes back with its chat
+  m_composer->setHint({});
   m_chatId = chatId;
   const models::ChatRecord* chat = m_conversations.chat(chatId);
-  m_isLoadingText = true;
-  m_composer->setText(chat ? chat->draft : QString());
-  m_isLoadingText = false;
+  setComposerText(chat ? chat->draft : QString());
   report({});
   m_conversationTokens = -1;
   if (chat) m_composer->setSettingsText(models::samplingText(chat->settings));
   reloadPath();
+  takeUpPendingEdit();
   m_transcript->jumpToEnd();
 }
 
@@ -159,22 +169,29 @@ qint64 ChatPanel::shownAnswer() {
 
 void ChatPanel::send() {
   const QString text = m_composer->text();
-  const QString problem = m_editedQuestion != 0 ? m_conversations.editQuestion(m_chatId, m_editedQuestion, text)
-                                                : m_conversations.send(m_chatId, text);
+  const MessageRecord* place = m_typedAt != 0 ? m_conversations.tree(m_chatId).find(m_typedAt) : nullptr;
+  const bool isResult = place && place->role == MessageRole::Assistant;
+  const QString problem = m_typedAt == 0 ? m_conversations.send(m_chatId, text)
+                          : isResult     ? m_conversations.sendToolResult(m_chatId, m_typedAt, text)
+                                         : m_conversations.editQuestion(m_chatId, m_typedAt, text);
   if (!problem.isEmpty()) {
     report(problem);  // and the text stays where it is
     return;
   }
-  if (m_editedQuestion != 0) {
+  if (m_typedAt != 0) {
     endEdit();
   } else {
-    m_isLoadingText = true;
-    m_composer->setText({});
-    m_isLoadingText = false;
+    setComposerText({});
     m_conversations.setDraft(m_chatId, {});
   }
   report({});
   m_transcript->jumpToEnd();
+}
+
+void ChatPanel::setComposerText(const QString& text) {
+  m_isLoadingText = true;
+  m_composer->setText(text);
+  m_isLoadingText = false;
 }
 
 void ChatPanel::stop() { m_conversations.stop(m_chatId); }
@@ -183,25 +200,46 @@ void ChatPanel::regenerateLast() {
   if (const qint64 id = shownAnswer(); id != 0) report(m_conversations.regenerate(m_chatId, id));
 }
 
-void ChatPanel::beginEdit(qint64 questionId) {
-  const MessageRecord* question = m_conversations.tree(m_chatId).find(questionId);
-  if (!question) return;
-  if (m_editedQuestion == 0) m_draftBeforeEdit = m_composer->text();
-  m_editedQuestion = questionId;
-  m_composer->setHint(tr("Sending asks this instead, as a branch; the old question stays. Esc leaves it."));
-  m_isLoadingText = true;
-  m_composer->setText(question->text);
-  m_isLoadingText = false;
+void ChatPanel::beginEdit(qint64 messageId) {
+  const MessageRecord* message = m_conversations.tree(m_chatId).find(messageId);
+  if (!message) return;
+  typeAt(messageId, tr("Sending asks this instead, as a branch; the old question stays. Esc leaves it."), message->text);
+}
+
+void ChatPanel::beginToolResult(qint64 answerId, const QString& toolName) {
+  const auto& live = m_bridge.liveSnapshot();
+  if (live && live->model && !live->model->hasTools) {
+    report(tr("The chat template of %1 takes no results of tools; send it as a question instead.")
+               .arg(QString::fromStdString(live->model->name)));
+    return;
+  }
+  typeAt(answerId, tr("Type what %1 gave; Enter sends it to the model as the tool's result. Esc leaves it.").arg(toolName), {});
+}
+
+void ChatPanel::typeAt(qint64 messageId, const QString& hint, const QString& text) {
+  m_typedAt = messageId;
+  m_composer->setHint(hint);
+  setComposerText(text);
+  report({});
   focusComposer();
 }
 
+// A run that ended while a question was being edited does not cost the edit.
+void ChatPanel::takeUpPendingEdit() {
+  const models::PendingEdit pending = m_conversations.pendingEdit(m_chatId);
+  const MessageRecord* place = m_conversations.tree(m_chatId).find(pending.messageId);
+  if (!place || pending.text.isEmpty()) return;
+  if (place->role == MessageRole::Assistant) beginToolResult(pending.messageId, tr("the tool"));
+  else beginEdit(pending.messageId);
+  if (m_typedAt == pending.messageId) setComposerText(pending.text);
+}
+
 void ChatPanel::endEdit() {
-  m_editedQuestion = 0;
+  m_conversations.setPendingEdit(m_chatId, {m_typedAt, {}});
+  m_typedAt = 0;
   m_composer->setHint({});
-  m_isLoadingText = true;
-  m_composer->setText(m_draftBeforeEdit);
-  m_isLoadingText = false;
-  m_draftBeforeEdit.clear();
+  const models::ChatRecord* chat = m_conversations.chat(m_chatId);
+  setComposerText(chat ? chat->draft : QString());
   m_countTimer.start();
 }
 
@@ -279,14 +317,20 @@ void ChatPanel::onFrame(const bridge::Frame& frame) {
   }
 }
 
+bool ChatPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_transcript && event->type() == QEvent::Resize) showEmptyState();
+  return QWidget::eventFilter(watched, event);
+}
+
 void ChatPanel::showEmptyState() {
   const bool isEmpty = m_conversations.path(m_chatId).empty();
-  m_empty->setVisible(isEmpty);
-  if (!isEmpty) return;
   const auto& live = m_bridge.liveSnapshot();
   const bool hasModel = live && live->model;
-  m_empty->setText(hasModel ? tr("Ask something. Several chats may be answered at once; they share one batch.")
-                            : tr("No model is open. <a href=\"open\">Open a model</a> (Ctrl+O) to begin."));
+  m_firstRun->setVisible(isEmpty && !hasModel);
+  m_empty->setVisible(isEmpty && hasModel);
+  if (!isEmpty) return;
+  m_firstRun->setGeometry(m_transcript->rect());
+  m_empty->setText(tr("Ask something. Several chats may be answered at once; they share one batch."));
   m_empty->setGeometry(40, 120, std::max(100, m_transcript->width() - 80), 60);
 }
 

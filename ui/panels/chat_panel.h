@@ -15,6 +15,7 @@ class TranscriptView;
 namespace ui::panels {
 
 class Composer;
+class FirstRunPage;
 
 // Ui thread only.
 class ChatPanel : public QWidget {
@@ -33,6 +34,8 @@ class ChatPanel : public QWidget {
 
   views::TranscriptView& transcript() { return *m_transcript; }
   Composer& composer() { return *m_composer; }
+  // Shown in an empty chat while no model is open.
+  FirstRunPage& firstRun() { return *m_firstRun; }
   // The answer whose figures are shown: the one being written, else the last of the branch. 0 = none.
   qint64 shownAnswer();
 
@@ -47,14 +50,22 @@ class ChatPanel : public QWidget {
   void figuresChanged();
   void openModelWanted();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void buildWidgets();
   void layOutWidgets();
   void connectWidgets();
   void reloadPath();
   void showStream();
-  void beginEdit(qint64 questionId);
+  void connectConversations();
+  void beginEdit(qint64 messageId);
+  void beginToolResult(qint64 answerId, const QString& toolName);
+  void typeAt(qint64 messageId, const QString& hint, const QString& text);
   void endEdit();
+  void takeUpPendingEdit();
+  void setComposerText(const QString& text);
   void showSettings(bool focusSystemPrompt);
   void report(const QString& sentence);
   void countTokens();
@@ -66,10 +77,10 @@ class ChatPanel : public QWidget {
   views::TranscriptView* m_transcript;
   Composer* m_composer;
   QLabel* m_empty;
+  FirstRunPage* m_firstRun;
   QTimer m_countTimer;
   qint64 m_chatId = 0;
-  qint64 m_editedQuestion = 0;  // 0 = typing a new message
-  QString m_draftBeforeEdit;
+  qint64 m_typedAt = 0;  // the message whose edit or tool result is being typed; 0 = a new message
   qint64 m_conversationTokens = -1, m_draftTokens = 0;
   int m_countsInFlight = 0;
   bool m_isRecountWanted = false, m_isLoadingText = false;

@@ -12,6 +12,8 @@
 #include <QVBoxLayout>
 #include <limits>
 
+#include "ui/models/chat_json.h"
+
 namespace ui::panels {
 
 ChatSettingsDialog::ChatSettingsDialog(const QString& systemPrompt,
@@ -86,6 +88,12 @@ void ChatSettingsDialog::buildWidgets(const QString& systemPrompt, const models:
   m_stop->setPlaceholderText(tr("one a line"));
   m_stop->setTabChangesFocus(true);
   m_stop->setFixedHeight(52);
+  m_tools = new QPlainTextEdit(settings.toolsJson, this);
+  m_tools->setProperty("role", "field");
+  m_tools->setAccessibleName(tr("Tools offered to the model, a JSON list"));
+  m_tools->setPlaceholderText(QStringLiteral("[{\"type\": \"function\", \"function\": {\"name\": \"get_weather\", …}}]"));
+  m_tools->setTabChangesFocus(true);
+  m_tools->setFixedHeight(52);
   m_error = new QLabel(this);
   m_error->setProperty("role", "error");
   m_error->setWordWrap(true);
@@ -99,6 +107,7 @@ void ChatSettingsDialog::layOutWidgets() {
   m_form->addRow(tr("Seed"), seedRow);
   m_form->addRow(tr("Most tokens"), m_maxTokens);
   m_form->addRow(tr("Stop strings"), m_stop);
+  m_form->addRow(tr("Tools (JSON)"), m_tools);
   auto* layout = new QVBoxLayout(this);
   layout->addLayout(m_form);
   layout->addWidget(m_error);
@@ -129,6 +138,7 @@ models::ChatSettings ChatSettingsDialog::settings() const {
   out.isSeedFixed = m_seedFixed->isChecked();
   s.seed = m_seed->text().trimmed().toULongLong();
   s.maxTokens = m_maxTokens->value();
+  out.toolsJson = m_tools->toPlainText().trimmed();
   s.stop.clear();
   for (const QString& line : m_stop->toPlainText().split(QLatin1Char('\n'))) {
     if (!line.isEmpty()) s.stop.push_back(line.toStdString());
@@ -146,6 +156,8 @@ void ChatSettingsDialog::accept() {
     problem = tr("The seed \"%1\" is not a whole number from 0 to 18446744073709551615.").arg(m_seed->text());
   } else if (auto checked = engine::checkSamplingParams(settings().sampling, 0); !checked) {
     problem = QString::fromStdString(checked.error().message);
+  } else {
+    problem = models::whatIsWrongWithTools(m_tools->toPlainText());
   }
   m_error->setText(problem);
   m_error->setVisible(!problem.isEmpty());

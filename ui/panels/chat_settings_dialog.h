@@ -36,7 +36,7 @@ class ChatSettingsDialog : public QDialog {
 
   models::ChatSettings m_initial;
   QFormLayout* m_form;
-  QPlainTextEdit *m_system, *m_stop;
+  QPlainTextEdit *m_system, *m_stop, *m_tools;
   QDoubleSpinBox *m_temperature, *m_topP, *m_minP, *m_repetition, *m_presence, *m_frequency;
   QSpinBox *m_topK, *m_maxTokens;
   QCheckBox* m_seedFixed;

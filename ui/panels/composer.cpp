@@ -4,6 +4,7 @@
 #include <QInputMethodEvent>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMimeData>
 #include <QPainter>
 #include <QTextBlock>
 #include <algorithm>
@@ -28,6 +29,10 @@ constexpr int kMinLines = 2, kMaxLines = 10;
 void ComposerEdit::inputMethodEvent(QInputMethodEvent* event) {
   m_isComposing = !event->preeditString().isEmpty();
   QPlainTextEdit::inputMethodEvent(event);
+}
+
+bool ComposerEdit::canInsertFromMimeData(const QMimeData* source) const {
+  return !source->hasUrls() && QPlainTextEdit::canInsertFromMimeData(source);
 }
 
 void ComposerEdit::keyPressEvent(QKeyEvent* event) {
@@ -191,6 +196,11 @@ void Composer::fitHeight() {
     lines += std::max(1, b.layout()->lineCount());
   }
   m_edit->setFixedHeight(line * std::clamp(lines, kMinLines, kMaxLines) + 12);
+}
+
+void Composer::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange && m_edit) fitHeight();
 }
 
 void Composer::paintEvent(QPaintEvent*) {

@@ -28,6 +28,8 @@ class ComposerEdit : public QPlainTextEdit {
 
  protected:
   void inputMethodEvent(QInputMethodEvent* event) override;
+  // Files are opened by the window, not typed.
+  bool canInsertFromMimeData(const QMimeData* source) const override;
   void keyPressEvent(QKeyEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
@@ -66,6 +68,7 @@ class Composer : public QFrame {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void buildWidgets();
@@ -73,7 +76,7 @@ class Composer : public QFrame {
   void connectWidgets();
   void fitHeight();
 
-  ComposerEdit* m_edit;
+  ComposerEdit* m_edit = nullptr;
   QLabel *m_error, *m_hint;
   QToolButton *m_system, *m_settings;
   views::ContextGauge* m_gauge;

@@ -43,8 +43,6 @@ void HeaderBar::buildWidgets() {
     return button;
   };
   m_model = chip(tr("Model"));
-  m_cancelLoad = chip(tr("Cancel loading"));
-  m_cancelLoad->setText(tr("cancel"));
   m_device = chip(tr("What runs the model"));
   m_kv = chip(tr("KV cache"));
   const auto perspective = [this](const QString& text, const QString& keys) {
@@ -74,7 +72,7 @@ void HeaderBar::layOutWidgets() {
   layout->addSpacing(12);
   layout->addWidget(m_transport);
   layout->addStretch(1);
-  for (QPushButton* button : {m_model, m_cancelLoad, m_device, m_kv}) layout->addWidget(button);
+  for (QPushButton* button : {m_model, m_device, m_kv}) layout->addWidget(button);
   layout->addSpacing(10);
   auto* segment = new QFrame(this);
   segment->setProperty("role", "segment");
@@ -99,7 +97,6 @@ void HeaderBar::connectWidgets() {
   for (QPushButton* button : {m_model, m_device, m_kv}) {
     connect(button, &QPushButton::clicked, this, &HeaderBar::openModelWanted);
   }
-  connect(m_cancelLoad, &QPushButton::clicked, &m_loader, &models::ModelLoader::cancel);
   for (auto signal : {&models::ModelLoader::progressed, &models::ModelLoader::loaded, &models::ModelLoader::unloaded,
                       &models::ModelLoader::cancelled}) {
     connect(&m_loader, signal, this, &HeaderBar::showModel);
@@ -128,11 +125,8 @@ void HeaderBar::resizeEvent(QResizeEvent* event) {
 }
 
 void HeaderBar::showModel() {
-  m_cancelLoad->setVisible(m_loader.isLoading());
   if (m_loader.isLoading()) {
-    m_model->setText(tr("loading %1 · %2 %3")
-                         .arg(QFileInfo(m_loader.loadingPath()).fileName().left(28), m_loader.stage(),
-                              style::formatPercent(m_loader.fraction())));
+    m_model->setText(tr("loading %1 …").arg(QFileInfo(m_loader.loadingPath()).fileName().left(28)));
     m_device->hide();
     m_kv->hide();
     return;

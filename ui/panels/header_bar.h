@@ -44,7 +44,7 @@ class HeaderBar : public QFrame {
   models::ModelLoader& m_loader;
   QMenuBar* m_menuBar;
   TransportBar* m_transport;
-  QPushButton *m_model, *m_cancelLoad, *m_device, *m_kv;
+  QPushButton *m_model, *m_device, *m_kv;
   QToolButton *m_chat, *m_teach, *m_tune;
   Perspective m_perspective = Perspective::Chat;
 };
