@@ -4,7 +4,11 @@
 #include <QObject>
 #include <QSettings>
 #include <memory>
+#include <optional>
 
+#include "app/window/file_opening.h"
+#include "app/window/message_log.h"
+#include "app/window/single_instance.h"
 #include "app/window/window_options.h"
 #include "engine/api/engine_handle.h"
 #include "ui/main_window.h"
@@ -25,15 +29,26 @@ class Application : public QObject {
   Application(QApplication& qtApp, const WindowOptions& options);
   ~Application() override;
 
-  // Shows the window, or begins the scripted chat.
-  void start();
+  // Shows the window, or begins the scripted chat. Returns an exit code instead when another window of
+  // this user took the file (0) or does not answer (1, with a sentence on standard error).
+  std::optional<int> start();
+  // Null before start().
+  ui::MainWindow* window() { return m_window.get(); }
 
  private:
   void openPlaces();
+  void makeWindow();
+  void connectFiles();
+  void openTrace(const QString& path);
   void watchSignals();
+  void watchSessionEnd();
 
   WindowOptions m_options;
+  MessageLog m_messages;
+  std::unique_ptr<SingleInstance> m_instance;
+  FileOpening m_files;
   std::unique_ptr<QTemporaryDir> m_scriptFolder;  // a scripted run leaves the user's chats alone
+  QString m_settingsSentence;
   std::unique_ptr<QSettings> m_settings;
   ui::style::EnglishPlurals m_plurals;
   ui::style::Theme m_theme;

@@ -17,6 +17,6 @@ int main(int argc, char** argv) {
   QApplication::setApplicationDisplayName(QStringLiteral("Tessera"));
   QApplication::setApplicationVersion(QStringLiteral("0.1.0"));
   app::window::Application application(qtApp, *parsed.options);
-  application.start();
+  if (const auto exitCode = application.start()) return *exitCode;
   return QApplication::exec();
 }

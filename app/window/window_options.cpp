@@ -29,7 +29,7 @@ ParsedOptions parseWindowOptions(int argc, char** argv) {
   std::string model, pictures, size;
   CLI::App app{"Tessera: serves large language models with its own engine and shows how.", "tessera"};
   app.set_version_flag("--version", kVersion);
-  app.add_option("MODEL", model, "a GGUF file to open");
+  app.add_option("FILE", model, "a model (GGUF) or a recorded run to open; a window that runs already takes it");
   app.add_flag("--offscreen", options.isOffscreen, "without a display");
   app.add_flag("--script-chat", options.isScripted, "play a chat by itself, print the answers, exit");
   app.add_option("--pictures", pictures, "folder for pictures of the scripted chat");

@@ -1,4 +1,4 @@
-// The command line of the window: tessera [MODEL] [--offscreen] [--script-chat --pictures DIR].
+// The command line of the window: tessera [FILE] [--offscreen] [--script-chat --pictures DIR].
 #pragma once
 
 #include <QSize>
@@ -10,7 +10,7 @@
 namespace app::window {
 
 struct WindowOptions {
-  QString modelPath;     // empty = the last one
+  QString modelPath;        // a model or a recorded run; empty = the last model
   bool isOffscreen = false;
   bool isScripted = false;  // plays a chat by itself and ends
   QString pictureFolder;    // of a scripted run; empty = no pictures
