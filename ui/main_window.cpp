@@ -137,8 +137,7 @@ void MainWindow::connectWidgets() {
     if (m_openDialog) m_openDialog->setError(sentence);
   });
   connect(&m_loader, &models::ModelLoader::loaded, this, [this] {
-    m_banner->clear();
-    m_banner->add(m_store.healthSentence());
+    m_banner->onModelLoaded();
     const auto& live = m_bridge.liveSnapshot();
     if (live && live->model) m_status->showMessage(tr("%1 is ready").arg(QString::fromStdString(live->model->name)));
   });
@@ -148,7 +147,7 @@ void MainWindow::connectWidgets() {
 }
 
 void MainWindow::start(const QString& settingsSentence, Begin begin) {
-  m_banner->add(m_store.healthSentence());
+  m_banner->addLasting(m_store.healthSentence());
   m_desk->tellWhatWasLeft(m_store.numInterrupted(), settingsSentence);
   const qint64 remembered = m_settings.value(QLatin1String(kChat)).toLongLong();
   m_chatList->setCurrentChat(m_conversations.chat(remembered) ? remembered : m_conversations.newChat());

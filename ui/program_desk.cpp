@@ -69,7 +69,7 @@ void ProgramDesk::tellWhatWasLeft(int numInterrupted, const QString& settingsSen
   }
   for (const QString& sentence : sentences) {
     if (sentence.isEmpty()) continue;
-    m_window.banner().add(sentence);
+    m_window.banner().addLasting(sentence);
     m_log.add(engine::Severity::Warning, sentence);
   }
 }

@@ -28,16 +28,31 @@ Banner::Banner(QWidget* parent) : QFrame(parent), m_label(new QLabel(this)) {
   hide();
 }
 
+void Banner::addLasting(const QString& sentence) {
+  m_lasting << sentence;
+  add(sentence);
+}
+
 void Banner::add(const QString& sentence) {
   if (sentence.isEmpty() || m_sentences.contains(sentence)) return;
   m_sentences << sentence;
   if (m_sentences.size() > kMostSentences) m_sentences.removeFirst();
+  showSentences();
+}
+
+void Banner::onModelLoaded() {
+  m_sentences.removeIf([this](const QString& sentence) { return !m_lasting.contains(sentence); });
+  showSentences();
+}
+
+void Banner::showSentences() {
   m_label->setText(QStringLiteral("! ") + m_sentences.join(QStringLiteral("\n! ")));
-  show();
+  setVisible(!m_sentences.isEmpty());
 }
 
 void Banner::clear() {
   m_sentences.clear();
+  m_lasting.clear();
   hide();
 }
 

@@ -15,11 +15,17 @@ class Banner : public QFrame {
 
   // Adds a sentence; one that is there already is not repeated.
   void add(const QString& sentence);
+  // One that stays when a model is opened.
+  void addLasting(const QString& sentence);
+  // What a model that is open now makes untrue goes.
+  void onModelLoaded();
   void clear();
   QString text() const;
 
  private:
-  QStringList m_sentences;
+  void showSentences();
+
+  QStringList m_sentences, m_lasting;  // the second holds those that only closing removes
   QLabel* m_label;
 };
 

@@ -31,7 +31,7 @@ void DesktopScheme::askPortal() {
   QDBusConnection bus = QDBusConnection::sessionBus();
   if (!bus.isConnected()) return;
   bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
-              SLOT(onSettingChanged(QString, QString, QDBusVariant)));
+              SLOT(onSettingChanged(QString,QString,QDBusVariant)));
   QDBusMessage question = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));
   question << kNamespace << kKey;
   auto* watcher = new QDBusPendingCallWatcher(bus.asyncCall(question, kTimeoutMs), this);

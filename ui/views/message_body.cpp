@@ -42,6 +42,7 @@ void MessageBody::setMessage(const QString& text, bool isStreaming) {
 
 void MessageBody::append(const QString& delta) {
   if (m_kind == BodyKind::Plain) return;
+  m_isStreaming = true;
   m_splitter.append(delta);
   showParts();
 }

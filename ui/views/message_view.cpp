@@ -59,7 +59,7 @@ void MessageView::buildBody() {
   m_body = new MessageBody(isUser() ? BodyKind::Plain : BodyKind::Answer, this);
   m_body->setAccessibleName(accessibleName());
   m_body->setThoughtsUnfolded(m_areThoughtsUnfolded);
-  m_body->setMessage(m_message.text, m_isStreaming);
+  m_body->setMessage(m_message.text, m_isStreaming || m_message.state == MessageState::Streaming);
   connect(m_body, &MessageBody::thoughtsUnfolded, this, [this](bool unfolded) { m_areThoughtsUnfolded = unfolded; });
   connect(m_body, &MessageBody::heightChanged, this, [this] {
     m_heightWidth = -1;
