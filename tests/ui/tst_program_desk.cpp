@@ -301,7 +301,9 @@ void ProgramDeskTest::settingsThatAreCancelledChangeNothing() {
   stage.window.desk().showSettings();
   auto* dialog = shown<ui::panels::SettingsDialog>(stage.window);
   QVERIFY(dialog);
-  dialog->findChildren<QComboBox*>().front()->setCurrentIndex(2);
+  for (QComboBox* box : dialog->findChildren<QComboBox*>()) {
+    if (box->accessibleName() == "Colours") box->setCurrentIndex(2);
+  }
   QVERIFY(stage.theme.palette().isDark());
   QTest::keyClick(dialog, Qt::Key_Escape);
   QVERIFY(!stage.theme.palette().isDark());

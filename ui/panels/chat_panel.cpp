@@ -194,7 +194,11 @@ void ChatPanel::setComposerText(const QString& text) {
   m_isLoadingText = false;
 }
 
-void ChatPanel::stop() { m_conversations.stop(m_chatId); }
+// Esc is the menu's key for this, so it leaves an edit as the hint promises.
+void ChatPanel::stop() {
+  if (m_typedAt != 0) endEdit();
+  else m_conversations.stop(m_chatId);
+}
 
 void ChatPanel::regenerateLast() {
   if (const qint64 id = shownAnswer(); id != 0) report(m_conversations.regenerate(m_chatId, id));
