@@ -14,11 +14,6 @@ namespace {
 using engine::Result;
 using namespace engine::sim;
 
-constexpr std::int64_t kMaxRequests = 1'000'000;
-constexpr std::int64_t kMaxSharedPrefix = 1 << 24;
-constexpr double kLeastRate = 1e-6, kMostRate = 1e6;
-constexpr double kLeastBurstiness = 0.01, kMostBurstiness = 1000;
-
 // Takes what `parse` makes of the value; its Result says what is wrong.
 template <typename T, typename Parse>
 auto into(T& target, bool& isGiven, Parse parse) {
@@ -64,26 +59,8 @@ std::optional<std::string> workloadFlagsError(const WorkloadFlags& workload) {
   if (!workload.path.empty() && workload.hasDrawFlags) {
     return "--workload names a file; flags that draw a workload go without it";
   }
-  const DrawnWorkloadSpec& drawn = workload.drawn;
-  // false for NaN
-  const auto isWithin = [](double value, double low, double high) {
-    return value >= low && value <= high;
-  };
-  if (drawn.requests < 1 || drawn.requests > kMaxRequests) {
-    return fmt::format("--requests is {}; it takes 1 to {}", drawn.requests, kMaxRequests);
-  }
-  if (!isWithin(drawn.arrivals.ratePerSecond, kLeastRate, kMostRate)) {
-    return fmt::format("--rate is {}; it takes {} to {}", drawn.arrivals.ratePerSecond, kLeastRate,
-                       kMostRate);
-  }
-  if (!isWithin(drawn.arrivals.burstiness, kLeastBurstiness, kMostBurstiness)) {
-    return fmt::format("--burstiness is {}; it takes {} to {}", drawn.arrivals.burstiness,
-                       kLeastBurstiness, kMostBurstiness);
-  }
-  if (drawn.sharedPrefix < 0 || drawn.sharedPrefix > kMaxSharedPrefix) {
-    return fmt::format("--shared-prefix is {}; it takes 0 to {}", drawn.sharedPrefix,
-                       kMaxSharedPrefix);
-  }
+  const auto checked = checkDrawnWorkload(workload.drawn);
+  if (!checked) return "--" + checked.error().message;  // the sentences begin with the flag's name
   return std::nullopt;
 }
 

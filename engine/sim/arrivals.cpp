@@ -70,6 +70,29 @@ double rampShare(std::int64_t i, std::int64_t n) {
 
 }  // namespace
 
+Result<void> checkDrawnWorkload(const DrawnWorkloadSpec& spec) {
+  constexpr std::int64_t kMaxRequests = 1'000'000, kMaxSharedPrefix = 1 << 24;
+  constexpr double kLeastRate = 1e-6, kMostRate = 1e6, kLeastBurstiness = 0.01, kMostBurstiness = 1000;
+  const auto isWithin = [](double value, double low, double high) {  // false for NaN
+    return value >= low && value <= high;
+  };
+  const auto wrong = [](std::string sentence) { return Error{ErrorCode::InvalidArgument, std::move(sentence)}; };
+  if (spec.requests < 1 || spec.requests > kMaxRequests) {
+    return wrong(fmt::format("requests is {}; it takes 1 to {}", spec.requests, kMaxRequests));
+  }
+  if (!isWithin(spec.arrivals.ratePerSecond, kLeastRate, kMostRate)) {
+    return wrong(fmt::format("rate is {}; it takes {} to {}", spec.arrivals.ratePerSecond, kLeastRate, kMostRate));
+  }
+  if (!isWithin(spec.arrivals.burstiness, kLeastBurstiness, kMostBurstiness)) {
+    return wrong(fmt::format("burstiness is {}; it takes {} to {}", spec.arrivals.burstiness, kLeastBurstiness,
+                             kMostBurstiness));
+  }
+  if (spec.sharedPrefix < 0 || spec.sharedPrefix > kMaxSharedPrefix) {
+    return wrong(fmt::format("shared-prefix is {}; it takes 0 to {}", spec.sharedPrefix, kMaxSharedPrefix));
+  }
+  return {};
+}
+
 Result<LengthSpec> parseLengths(std::string_view text) {
   constexpr double kMax = 1e8;
   const auto parts = split(text, ':');

@@ -39,6 +39,9 @@ struct DrawnWorkloadSpec {
   std::uint64_t seed = 0;
 };
 
+// One sentence naming field, value and limits: "rate is 0; it takes 1e-06 to 1000000".
+Result<void> checkDrawnWorkload(const DrawnWorkloadSpec& spec);
+
 // "fixed:128", "uniform:16:512", "lognormal:5.2:1.1"; InvalidArgument says what is wrong.
 Result<LengthSpec> parseLengths(std::string_view text);
 // "closed", "poisson", "gamma", "ramp"
