@@ -2,9 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "engine/base/ids.h"
+
 namespace engine {
+
+// What a recorded request asked, as its front end stated it.
+struct RecordedPrompt {
+  std::string label;
+  std::string text;  // raw text, or the conversation's JSON; empty when it was given as token ids
+  bool isConversation = false;
+};
 
 // All calls return at once and belong to the front-end thread. Times are those of the recorded
 // engine's clock.
@@ -22,6 +32,9 @@ class ReplayControl {
   virtual double speed() const = 0;  // recorded seconds a second
   // Above 0.
   virtual void setSpeed(double speed) = 0;
+
+  // Nothing for a request that the recording does not open.
+  virtual std::optional<RecordedPrompt> promptOf(RequestId id) const = 0;
 
   // Why the recording ends early; empty for a whole one.
   virtual const std::string& cutSentence() const = 0;

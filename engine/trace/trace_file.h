@@ -84,5 +84,7 @@ struct Trace {
 // NotFound; CorruptFile for what is not a trace; Unsupported for a later version. A file that is
 // cut or damaged behind its signature is read up to there, and says so.
 Result<Trace> readTrace(const std::string& path);
+// The same from bytes in memory; `name` is for the sentences.
+Result<Trace> parseTrace(std::string bytes, const std::string& name);
 
 }  // namespace engine::trace

@@ -207,15 +207,19 @@ EngineSnapshot Trace::snapshotAfter(const EngineSnapshot& base, std::size_t inde
 }
 
 Result<Trace> readTrace(const std::string& path) {
+  return parseTrace(TRY(readAll(path)), path);
+}
+
+Result<Trace> parseTrace(std::string bytes, const std::string& name) {
   Trace trace;
-  trace.bytes = TRY(readAll(path));
+  trace.bytes = std::move(bytes);
   if (trace.bytes.size() < kStartBytes || !trace.bytes.starts_with(kTraceSignature)) {
-    return Error{ErrorCode::CorruptFile, fmt::format("{} is not a trace file", path)};
+    return Error{ErrorCode::CorruptFile, fmt::format("{} is not a trace file", name)};
   }
   const std::uint32_t version = wordAt(trace.bytes, kTraceSignature.size());
   if (version != kTraceVersion) {
     return Error{ErrorCode::Unsupported,
-                 fmt::format("{} is a trace of version {}; this program reads version {}", path,
+                 fmt::format("{} is a trace of version {}; this program reads version {}", name,
                              version, kTraceVersion)};
   }
   TraceParser(trace).parse();

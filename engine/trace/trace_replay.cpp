@@ -84,6 +84,14 @@ void TraceReplay::setSpeed(double speed) {
   m_speed = speed;
 }
 
+std::optional<RecordedPrompt> TraceReplay::promptOf(RequestId id) const {
+  for (const auto& opening : m_trace.openings) {
+    const RequestOpening& it = opening.value;
+    if (it.request == id) return RecordedPrompt{it.label, it.prompt, it.isConversation};
+  }
+  return std::nullopt;
+}
+
 void TraceReplay::on(const Pause&) {
   setPaused(true);
 }

@@ -51,6 +51,8 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
 
   void setSpeed(double speed) override;
 
+  std::optional<RecordedPrompt> promptOf(RequestId id) const override;
+
   const std::string& cutSentence() const override { return m_trace.cutSentence; }
 
  private:
