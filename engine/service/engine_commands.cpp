@@ -66,6 +66,12 @@ void EngineThread::on(LoadEnded& event) {
     releaseHeld(fmt::format("the model could not be loaded: {}", event.result.error().message));
     return;
   }
+  if (m_hasServed) {  // before the first model there was nothing to change
+    for (const LimitChange& change : changesBetween(m_config.load, m_switch.config().load)) {
+      m_shared.recorder.recordKnob(m_clock.nowNs(), change.knob, change.oldValue, change.newValue);
+    }
+  }
+  m_hasServed = true;
   m_config = m_switch.config();
   m_switch.finish();
   m_failure.clear();

@@ -118,6 +118,7 @@ class EngineThread {
   int m_stepsAllowed = 0;   // while paused
   bool m_isResting = true;  // the last step found nothing to do
   int m_failuresInARow = 0;
+  bool m_hasServed = false;  // some model was loaded
 
   std::uint64_t m_version = 0;
   std::int64_t m_publishedNs = 0;

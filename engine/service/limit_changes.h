@@ -1,4 +1,4 @@
-// The live knobs that differ between two settings, by the names of the command line. Pure.
+// The knobs that differ between two settings, by the names of the command line. Pure.
 #pragma once
 
 #include <string_view>
@@ -16,5 +16,7 @@ struct LimitChange {
 
 std::vector<LimitChange> changesBetween(const SchedulerLimits& before,
                                         const SchedulerLimits& after);
+// Paths are no numbers and are left out.
+std::vector<LimitChange> changesBetween(const LoadConfig& before, const LoadConfig& after);
 
 }  // namespace engine::service
