@@ -1,5 +1,7 @@
 // The menus of the main window and their shortcuts.
 #include <QActionGroup>
+#include <QApplication>
+#include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -9,6 +11,8 @@
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/transport_bar.h"
 #include "ui/program_desk.h"
+#include "ui/panels/view_card.h"
+#include "ui/panels/workbench.h"
 
 namespace ui {
 
@@ -23,6 +27,15 @@ void MainWindow::buildMenus() {
     setPerspective(Perspective::Chat);
     m_chatList->focusSearch();
   });
+  QAction* demo = file->addAction(tr("Open the recorded r&un"), this, [this] { openRecording(); });
+  demo->setObjectName(QStringLiteral("openRecordedRun"));
+  file->addAction(tr("Open a recordin&g…"), this, [this] {
+    auto* dialog = new QFileDialog(this, tr("Open a recording"), {}, tr("Recordings (*.trace);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openRecording);
+    dialog->open();
+  });
+  file->addAction(tr("&Close the recording"), this, &MainWindow::closeRecording);
   file->addSeparator();
   file->addAction(tr("&Rename chat"), QKeySequence(QStringLiteral("F2")), m_chatList, &panels::ChatListPanel::renameCurrent);
   file->addAction(tr("&Delete chat"), QKeySequence(QStringLiteral("Ctrl+Shift+Delete")), m_chatList,
@@ -65,6 +78,10 @@ void MainWindow::buildViewMenu(QMenu& menu) {
   panels::TransportBar& transport = m_header->transport();
   menu.addAction(tr("&Hold the view still"), QKeySequence(QStringLiteral("F9")), &transport,
                  &panels::TransportBar::toggleView);
+  menu.addAction(tr("Focused view as &table"), QKeySequence(QStringLiteral("Ctrl+T")), this, &MainWindow::toggleTable);
+  QMenu* views = menu.addMenu(tr("&Views"));
+  views->addActions(m_workbench->dockActions());
+  menu.addAction(tr("&Reset the layout"), m_workbench, &panels::Workbench::resetLayout);
   menu.addSeparator();
   auto* group = new QActionGroup(&menu);
   const std::pair<QString, style::ThemeMode> modes[] = {{tr("Colours: &automatic"), style::ThemeMode::Auto},
@@ -82,6 +99,12 @@ void MainWindow::buildViewMenu(QMenu& menu) {
   menu.addAction(tr("&Full screen"), QKeySequence(QStringLiteral("F11")), this, [this] {
     setWindowState(windowState() ^ Qt::WindowFullScreen);
   });
+}
+
+void MainWindow::toggleTable() {
+  for (QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget()) {
+    if (auto* card = qobject_cast<panels::ViewCard*>(at)) return card->showTable(!card->isTableShown());
+  }
 }
 
 void MainWindow::showShortcuts() {

@@ -2,22 +2,32 @@
 
 #include <QCloseEvent>
 #include <QHBoxLayout>
-#include <QLabel>
-#include <QStyle>
+#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include "ui/panels/answer_card.h"
 #include "ui/panels/banner.h"
+#include "ui/panels/batch_panel.h"
+#include "ui/panels/block_map_panel.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/load_bar.h"
+#include "ui/panels/knobs_panel.h"
+#include "ui/panels/latency_panel.h"
 #include "ui/panels/open_model_dialog.h"
+#include "ui/panels/over_time_panel.h"
+#include "ui/panels/replay_bar.h"
+#include "ui/panels/replay_panel.h"
+#include "ui/panels/requests_panel.h"
+#include "ui/panels/speculation_panel.h"
 #include "ui/panels/status_line.h"
-#include "ui/panels/teach_panel.h"
+#include "ui/panels/timeline_panel.h"
+#include "ui/panels/traffic_panel.h"
 #include "ui/panels/transport_bar.h"
-#include "ui/panels/tune_panel.h"
 #include "ui/program_desk.h"
 #include "ui/style/metrics.h"
+#include "ui/panels/why_panel.h"
+#include "ui/panels/workbench.h"
 #include "ui/views/engine_strip.h"
 
 namespace ui {
@@ -27,8 +37,6 @@ using panels::Perspective;
 namespace {
 
 constexpr int kCardNeedsWidth = 1180;  // below, the conversation gets the room
-constexpr int kTeachChatShare = 22;    // % of the window
-constexpr int kTeachChatMin = 270, kTeachChatMax = 440;
 constexpr const char* kGeometry = "window/geometry";
 constexpr const char* kPerspective = "window/perspective";
 constexpr const char* kChat = "window/chat";
@@ -37,38 +45,77 @@ constexpr const char* kChat = "window/chat";
 
 MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
     : QMainWindow(parent), m_settings(parts.settings), m_store(parts.store), m_theme(parts.theme),
-      m_bridge(parts.engine), m_loader(m_bridge, parts.settings), m_conversations(parts.store, m_bridge) {
+      m_bridge(parts.engine), m_record(m_bridge), m_loader(m_bridge, parts.settings),
+      m_conversations(parts.store, m_bridge), m_engine(parts.engine), m_openRecording(parts.openRecording) {
   setWindowTitle(tr("Tessera"));
-  buildWidgets();
+  buildWidgets(parts);
+  buildDocks(parts);
   layOutWidgets();
   connectWidgets();
+  connectReplay();
   m_desk = new ProgramDesk(*this, m_settings, m_theme);
   buildMenus();
   setMinimumSize(760, 480);
   resize(1280, 800);
   restoreGeometry(m_settings.value(QLatin1String(kGeometry)).toByteArray());
+  m_workbench->loadLayouts(m_settings);
   const int perspective = m_settings.value(QLatin1String(kPerspective)).toInt();
   setPerspective(static_cast<Perspective>(qBound(0, perspective, int(Perspective::Tune))));
 }
 
 MainWindow::~MainWindow() { m_bridge.stop(); }
 
-void MainWindow::buildWidgets() {
+void MainWindow::buildWidgets(const WindowParts&) {
   m_header = new panels::HeaderBar(m_bridge, m_loader, this);
   m_chatList = new panels::ChatListPanel(m_conversations);
   m_chatPanel = new panels::ChatPanel(m_conversations, m_bridge);
-  m_chatFrame = new QFrame;
-  m_chatTitle = new QLabel;
-  m_chatTitle->setProperty("role", "title");
-  m_chatTitle->setContentsMargins(14, 10, 12, 0);
+  m_replayPanel = new panels::ReplayPanel(m_bridge, m_selection);
+  m_chatStack = new QStackedWidget;
+  m_chatStack->setMinimumWidth(260);  // whatever the page that is hidden would like
+  m_chatStack->addWidget(m_chatPanel);
+  m_chatStack->addWidget(m_replayPanel);
+  m_chatCard = new panels::Card(tr("Conversation"));
+  m_chatCard->body()->addWidget(m_chatStack, 1);
   m_answerCard = new panels::AnswerCard;
   m_cardColumn = new QWidget;
-  m_teach = new panels::TeachPanel(m_bridge, m_selection);
-  m_tune = new panels::TunePanel(m_bridge, m_selection);
   m_banner = new panels::Banner;
   m_loadBar = new panels::LoadBar(m_loader);
   m_strip = new views::EngineStrip;
   m_status = new panels::StatusLine(m_bridge, m_conversations);
+  m_replayBar = new panels::ReplayBar(m_bridge, m_record);
+  m_replayBar->hide();
+  m_workbench = new panels::Workbench;
+}
+
+void MainWindow::buildDocks(const WindowParts& parts) {
+  using panels::LatencyPanel;
+  using panels::OverTimePanel;
+  const panels::ViewParts views{m_bridge, m_selection, m_record};
+  const models::RunFigures& figures = m_record.figures();
+  m_blockMap = new panels::BlockMapPanel(views);
+  m_batch = new panels::BatchPanel(views);
+  m_timeline = new panels::TimelinePanel(views);
+  m_knobs = new panels::KnobsPanel(views);
+  m_traffic = new panels::TrafficPanel(views, parts.drawTraffic);
+  m_workbench->add(QStringLiteral("chat"), tr("Conversation"), m_chatCard);
+  m_chatCard->body()->setContentsMargins(0, 0, 0, 0);  // the conversation has margins of its own
+  m_workbench->add(QStringLiteral("blocks"), tr("Block map"), m_blockMap);
+  m_workbench->add(QStringLiteral("batch"), tr("Batch"), m_batch);
+  m_workbench->add(QStringLiteral("timeline"), tr("Over time"), m_timeline);
+  m_workbench->add(QStringLiteral("requests"), tr("Requests"), new panels::RequestsPanel(views));
+  m_workbench->add(QStringLiteral("why"), tr("Why this batch"), new panels::WhyPanel(views));
+  m_workbench->add(QStringLiteral("speculation"), tr("Speculation"), new panels::SpeculationPanel(views));
+  m_workbench->add(QStringLiteral("knobs"), tr("Knobs"), m_knobs);
+  m_workbench->add(QStringLiteral("traffic"), tr("Traffic"), m_traffic);
+  m_workbench->add(QStringLiteral("ttft"), tr("Time to first token"),
+                   new LatencyPanel(views, tr("Time to first token"), {{tr("requests, %"), &figures.timeToFirstToken()}}));
+  m_workbench->add(QStringLiteral("itl"), tr("Time between tokens"),
+                   new LatencyPanel(views, tr("Time between tokens"),
+                                    {{tr("each token"), &figures.timeBetweenTokens()},
+                                     {tr("mean of each request"), &figures.timePerOutputToken()}}));
+  m_workbench->add(QStringLiteral("tokens"), tr("Tokens per second"), new OverTimePanel(views, OverTimePanel::tokensPlan(figures)));
+  m_workbench->add(QStringLiteral("queue"), tr("Running and waiting"), new OverTimePanel(views, OverTimePanel::requestsPlan(figures)));
+  m_workbench->add(QStringLiteral("kv"), tr("KV memory"), new OverTimePanel(views, OverTimePanel::kvPlan(figures)));
 }
 
 void MainWindow::layOutWidgets() {
@@ -76,19 +123,10 @@ void MainWindow::layOutWidgets() {
   column->setContentsMargins(0, 24, 14, 0);
   column->addWidget(m_answerCard);
   column->addStretch(1);
-  auto* frame = new QVBoxLayout(m_chatFrame);
-  frame->setContentsMargins(0, 0, 0, 0);
-  frame->setSpacing(0);
-  frame->addWidget(m_chatTitle);
-  frame->addWidget(m_chatPanel);
   m_middle = new QHBoxLayout;
   m_middle->setSpacing(0);
-  m_chatColumn = new QVBoxLayout;
-  m_chatColumn->addWidget(m_chatFrame);
-  m_middle->addLayout(m_chatColumn, 1);
+  m_middle->addWidget(m_workbench, 1);
   m_middle->addWidget(m_cardColumn);
-  m_middle->addWidget(m_teach, 3);
-  m_middle->addWidget(m_tune, 3);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   auto* bannerRow = new QHBoxLayout;
@@ -113,6 +151,7 @@ void MainWindow::layOutWidgets() {
   all->addWidget(rule);
   all->addWidget(m_loadBar);
   all->addLayout(body, 1);
+  all->addWidget(m_replayBar);
   all->addWidget(m_status);
   setCentralWidget(central);
 }
@@ -144,6 +183,7 @@ void MainWindow::connectWidgets() {
   connect(&m_loader, &models::ModelLoader::doesNotFit, this, &MainWindow::openModelDialog);
   connect(&m_loader, &models::ModelLoader::cancelled, this, [this] { m_status->showMessage(tr("loading was cancelled")); });
   connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &MainWindow::onFrame);
+  connect(m_knobs, &panels::KnobsPanel::reloadWanted, &m_loader, &models::ModelLoader::load);
 }
 
 void MainWindow::start(const QString& settingsSentence, Begin begin) {
@@ -164,6 +204,7 @@ void MainWindow::start(const QString& settingsSentence, Begin begin) {
 void MainWindow::saveAll() {
   m_conversations.saveNow();
   m_settings.setValue(QLatin1String(kGeometry), saveGeometry());
+  m_workbench->saveLayouts(m_settings);
   m_settings.setValue(QLatin1String(kPerspective), int(m_perspective));
   m_settings.setValue(QLatin1String(kChat), m_chatList->currentChat());
   m_settings.sync();
@@ -192,29 +233,17 @@ void MainWindow::arrange() {
   const bool hasViews = m_perspective != Perspective::Chat;  // beside a narrow conversation
   m_chatList->setVisible(!hasViews);
   m_strip->setVisible(!hasViews);
-  m_teach->setVisible(m_perspective == Perspective::Teach);
-  m_tune->setVisible(m_perspective == Perspective::Tune);
   m_cardColumn->setVisible(!hasViews && width() >= kCardNeedsWidth);
   m_chatPanel->setCompact(hasViews);
-  m_chatFrame->setProperty("role", hasViews ? "card" : "");
-  style()->unpolish(m_chatFrame);  // takes up the new role
-  style()->polish(m_chatFrame);
-  m_chatTitle->setVisible(hasViews);
-  const int edge = hasViews ? 10 : 0;  // lines up with the cards beside it
-  m_chatColumn->setContentsMargins(edge, edge, 0, edge);
+  const int edge = hasViews ? 10 : 0;
+  m_middle->setContentsMargins(edge, edge, edge, edge);
+  m_workbench->setPerspective(m_perspective);
   showTitle();
-  if (hasViews) {
-    m_chatFrame->setFixedWidth(std::clamp(width() * kTeachChatShare / 100, kTeachChatMin, kTeachChatMax));
-  } else {
-    m_chatFrame->setMinimumWidth(320);
-    m_chatFrame->setMaximumWidth(QWIDGETSIZE_MAX);
-  }
 }
 
 void MainWindow::showTitle() {
   const auto* chat = m_conversations.chat(m_chatPanel->chatId());
-  const QString title = chat ? chat->title : QString();
-  m_chatTitle->setText(m_chatTitle->fontMetrics().elidedText(title, Qt::ElideRight, std::max(kTeachChatMin, m_chatFrame->maximumWidth()) - 30));
+  m_chatCard->setTitle(isRecordingOpen() ? tr("Recorded run") : chat ? chat->title : tr("Conversation"));
 }
 
 void MainWindow::showFigures() {
@@ -251,6 +280,7 @@ void MainWindow::openModelDialog(const QString& path) {
     m_openDialog->raise();
     return;
   }
+  closeRecording();  // it answers no questions about models
   engine::EngineConfig config = m_loader.lastConfig();
   const auto& live = m_bridge.liveSnapshot();
   if (live && live->model) config = live->config;

@@ -3,16 +3,20 @@
 
 #include <QMainWindow>
 #include <QSettings>
+#include <functional>
+#include <memory>
 
 #include "ui/bridge/engine_bridge.h"
 #include "ui/bridge/selection.h"
 #include "ui/models/conversations.h"
 #include "ui/models/model_loader.h"
+#include "ui/models/run_record.h"
+#include "ui/models/traffic_run.h"
 #include "ui/panels/header_bar.h"
 #include "ui/style/theme.h"
 
 class QHBoxLayout;
-class QLabel;
+class QStackedWidget;
 class QVBoxLayout;
 
 namespace ui::views {
@@ -31,8 +35,15 @@ class ChatPanel;
 class LoadBar;
 class OpenModelDialog;
 class StatusLine;
-class TeachPanel;
-class TunePanel;
+class BatchPanel;
+class BlockMapPanel;
+class Card;
+class KnobsPanel;
+class ReplayBar;
+class ReplayPanel;
+class TimelinePanel;
+class TrafficPanel;
+class Workbench;
 }  // namespace panels
 
 // What the window stands on; all must outlive it.
@@ -41,6 +52,9 @@ struct WindowParts {
   models::ChatStore& store;
   QSettings& settings;
   style::Theme& theme;
+  models::TrafficDraw drawTraffic = {};  // null: the window offers no traffic
+  // An empty path means the recording that comes with the program. Null: none can be opened.
+  std::function<engine::Result<std::unique_ptr<engine::EngineHandle>>(const QString& path)> openRecording = {};
 };
 
 // Ui thread only.
@@ -68,6 +82,12 @@ class MainWindow : public QMainWindow {
   panels::Perspective perspective() const { return m_perspective; }
   void openModelDialog(const QString& path = {});
 
+  // Plays a recorded run in this window until it is closed; an empty path means the program's own.
+  // Refused, with a sentence above the conversation, while answers are being written.
+  void openRecording(const QString& path = {});
+  void closeRecording();
+  bool isRecordingOpen() const { return m_recording != nullptr; }
+
   bridge::EngineBridge& engineBridge() { return m_bridge; }
   bridge::Selection& selection() { return m_selection; }
   models::Conversations& conversations() { return m_conversations; }
@@ -75,8 +95,15 @@ class MainWindow : public QMainWindow {
   panels::ChatPanel& chatPanel() { return *m_chatPanel; }
   panels::ChatListPanel& chatList() { return *m_chatList; }
   panels::Banner& banner() { return *m_banner; }
-  panels::TeachPanel& teachPanel() { return *m_teach; }
-  panels::TunePanel& tunePanel() { return *m_tune; }
+  models::RunRecord& record() { return m_record; }
+  panels::Workbench& workbench() { return *m_workbench; }
+  panels::BlockMapPanel& blockMap() { return *m_blockMap; }
+  panels::BatchPanel& batch() { return *m_batch; }
+  panels::TimelinePanel& timeline() { return *m_timeline; }
+  panels::KnobsPanel& knobs() { return *m_knobs; }
+  panels::TrafficPanel& traffic() { return *m_traffic; }
+  panels::ReplayBar& replayBar() { return *m_replayBar; }
+  panels::ReplayPanel& replayPanel() { return *m_replayPanel; }
   panels::HeaderBar& header() { return *m_header; }
   panels::LoadBar& loadBar() { return *m_loadBar; }
   ProgramDesk& desk() { return *m_desk; }
@@ -93,9 +120,13 @@ class MainWindow : public QMainWindow {
   bool event(QEvent* event) override;
 
  private:
-  void buildWidgets();
+  void buildWidgets(const WindowParts& parts);
+  void buildDocks(const WindowParts& parts);
   void layOutWidgets();
   void connectWidgets();
+  void connectReplay();
+  void toggleTable();
+  QString whyNoRecording() const;
   void buildMenus();
   void buildViewMenu(class QMenu& menu);
   void arrange();
@@ -109,20 +140,29 @@ class MainWindow : public QMainWindow {
   style::Theme& m_theme;
   bridge::EngineBridge m_bridge;
   bridge::Selection m_selection;
+  models::RunRecord m_record;
   models::ModelLoader m_loader;
   models::Conversations m_conversations;
+  engine::EngineHandle& m_engine;
+  decltype(WindowParts::openRecording) m_openRecording;
+  std::unique_ptr<engine::EngineHandle> m_recording;
   panels::Perspective m_perspective = panels::Perspective::Chat;
   panels::HeaderBar* m_header;
   panels::ChatListPanel* m_chatList;
   panels::ChatPanel* m_chatPanel;
   QWidget* m_cardColumn;
-  QFrame* m_chatFrame;
-  QLabel* m_chatTitle;
+  panels::Card* m_chatCard;
+  QStackedWidget* m_chatStack;  // the conversation, or a recorded one
+  panels::ReplayPanel* m_replayPanel;
+  panels::ReplayBar* m_replayBar;
+  panels::Workbench* m_workbench;
   QHBoxLayout* m_middle;
-  QVBoxLayout* m_chatColumn;
   panels::AnswerCard* m_answerCard;
-  panels::TeachPanel* m_teach;
-  panels::TunePanel* m_tune;
+  panels::BlockMapPanel* m_blockMap;
+  panels::BatchPanel* m_batch;
+  panels::TimelinePanel* m_timeline;
+  panels::KnobsPanel* m_knobs;
+  panels::TrafficPanel* m_traffic;
   panels::Banner* m_banner;
   panels::LoadBar* m_loadBar;
   ProgramDesk* m_desk = nullptr;

@@ -11,7 +11,9 @@
 #include <QSocketNotifier>
 #include <QTemporaryDir>
 
+#include "app/window/recordings.h"
 #include "app/window/scripted_chat.h"
+#include "app/window/traffic_plan.h"
 #include "engine/service/engine_service.h"
 #include "engine/service/gguf_model_provider.h"
 #include "ui/models/settings_file.h"
@@ -58,7 +60,8 @@ void Application::makeWindow() {
   engine::service::EngineParts parts;
   parts.models = std::make_shared<engine::service::GgufModelProvider>();
   m_engine = engine::service::createEngineService(std::move(parts));
-  m_window = std::make_unique<ui::MainWindow>(ui::WindowParts{*m_engine, *m_store, *m_settings, m_theme});
+  m_window = std::make_unique<ui::MainWindow>(
+      ui::WindowParts{*m_engine, *m_store, *m_settings, m_theme, drawTraffic, openRecording});
   m_messages.attach(m_window->desk().log());
 }
 
@@ -77,7 +80,7 @@ void Application::connectFiles() {
 }
 
 void Application::openTrace(const QString& path) {
-  m_window->banner().add(tr("%1 is a recorded run, not a model; tessera-cli replay plays it.").arg(QFileInfo(path).fileName()));
+  m_window->openRecording(path);
 }
 
 void Application::watchSignals() {

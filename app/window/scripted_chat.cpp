@@ -9,6 +9,7 @@
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/composer.h"
+#include "ui/panels/knobs_panel.h"
 #include "ui/style/format.h"
 
 namespace app::window {
@@ -18,7 +19,7 @@ using ui::panels::Perspective;
 namespace {
 
 constexpr int kDeadlineMs = 300'000;
-constexpr int kTokensBeforePictures = 48;
+constexpr int kTokensBeforeKnob = 16, kTokensBeforePictures = 48;
 constexpr int kKvBlocks = 192;  // a pool whose map shows single blocks
 constexpr int kShownTokens = 220;  // of the answer that the terminal shows
 
@@ -100,6 +101,7 @@ void ScriptedChat::ask(const QString& question, int maxTokens) {
 }
 
 void ScriptedChat::askAll() {
+  m_window.knobs().turn(QStringLiteral("speculate"), QStringLiteral("ngram"));
   for (const OtherChat& other : otherChats()) {
     ask(other.question, other.maxTokens);
     ++m_numAsked;
@@ -116,6 +118,10 @@ void ScriptedChat::onText(qint64 chatId, const QString& delta) {
   if (chatId != m_shownChat) return;
   print(delta);
   const auto* stream = m_window.conversations().stream(chatId);
+  if (stream && stream->stats.completionTokens >= kTokensBeforeKnob && !m_hasTurned) {
+    m_hasTurned = true;  // the pictures show where a knob was turned
+    m_window.knobs().turn(QStringLiteral("max-batched-tokens"), QStringLiteral("256"));
+  }
   if (stream && stream->stats.completionTokens >= kTokensBeforePictures && !m_hasPictures) {
     m_hasPictures = true;
     QTimer::singleShot(0, this, &ScriptedChat::takePictures);

@@ -39,7 +39,7 @@ class ScriptedChat : public QObject {
   QTimer m_deadline;
   qint64 m_shownChat = 0;
   int m_numAsked = 0, m_numFinished = 0;
-  bool m_hasPictures = false, m_isOver = false;
+  bool m_hasPictures = false, m_hasTurned = false, m_isOver = false;
 };
 
 }  // namespace app::window

@@ -13,7 +13,7 @@ constexpr int kHiddenIntervalMs = 500;
 }  // namespace
 
 EngineBridge::EngineBridge(engine::EngineHandle& handle, QObject* parent)
-    : QObject(parent), m_handle(handle) {
+    : QObject(parent), m_handle(&handle) {
   m_timer.setTimerType(Qt::PreciseTimer);
   m_timer.setInterval(FrameCost::kFastestIntervalMs);
   connect(&m_timer, &QTimer::timeout, this, &EngineBridge::pull);
@@ -35,7 +35,26 @@ void EngineBridge::stop() {
   m_secondTimer.stop();
 }
 
-void EngineBridge::send(engine::Command command) { m_handle.submit(std::move(command)); }
+void EngineBridge::showEngine(engine::EngineHandle& handle) {
+  m_handle = &handle;
+  m_live = m_shown = nullptr;
+  m_lostEvents = handle.numLostEvents();
+  m_lastNowNs = handle.nowNs();
+  m_hasRestarted = true;
+  setViewPaused(false);
+  emit engineChanged();
+  pull();
+}
+
+void EngineBridge::seekReplay(std::int64_t ns) {
+  engine::ReplayControl* control = replay();
+  if (!control) return;
+  m_hasRestarted = m_hasRestarted || ns < control->positionNs();
+  control->seekNs(ns);
+  pull();
+}
+
+void EngineBridge::send(engine::Command command) { m_handle->submit(std::move(command)); }
 
 void EngineBridge::ask(decltype(engine::Query::question) question,
                        QObject* context,
@@ -43,7 +62,7 @@ void EngineBridge::ask(decltype(engine::Query::question) question,
   const std::uint64_t id = m_nextQuery++;
   auto forget = connect(context, &QObject::destroyed, this, [this, id] { m_queries.erase(id); });
   m_queries.emplace(id, PendingQuery{context, forget, std::move(onAnswer)});
-  m_handle.submit(engine::Query{engine::QueryId(id), std::move(question)});
+  m_handle->submit(engine::Query{engine::QueryId(id), std::move(question)});
 }
 
 void EngineBridge::setViewPaused(bool paused) {
@@ -61,12 +80,12 @@ void EngineBridge::setWindowVisible(bool visible) {
 }
 
 void EngineBridge::collect(Frame& frame) {
-  m_handle.drainMessages(frame.messages);
-  m_handle.drainEvents(frame.events);
-  const std::uint64_t lost = m_handle.numLostEvents();
+  m_handle->drainMessages(frame.messages);
+  m_handle->drainEvents(frame.events);
+  const std::uint64_t lost = m_handle->numLostEvents();
   frame.newlyLostEvents = lost - std::exchange(m_lostEvents, lost);
   frame.lostEvents = lost;
-  auto latest = m_handle.latestSnapshot();
+  auto latest = m_handle->latestSnapshot();
   const bool isNew = latest && (!m_live || latest->version != m_live->version);
   if (isNew) m_live = std::move(latest);
   frame.isSnapshotNew = !m_isViewPaused && m_shown != m_live;
@@ -74,7 +93,10 @@ void EngineBridge::collect(Frame& frame) {
   frame.snapshot = m_shown;
   frame.liveSnapshot = m_live;
   frame.isViewPaused = m_isViewPaused;
-  frame.nowNs = m_handle.nowNs();
+  frame.nowNs = m_handle->nowNs();
+  // a recording that is played again from its end goes back by itself
+  frame.hasRestarted = std::exchange(m_hasRestarted, false) || frame.nowNs < m_lastNowNs;
+  m_lastNowNs = frame.nowNs;
 }
 
 void EngineBridge::pull() {
@@ -85,7 +107,7 @@ void EngineBridge::pull() {
   const auto liveBefore = m_live;
   collect(frame);
   const bool isWorthShowing = frame.isSnapshotNew || liveBefore != m_live || !frame.messages.empty() ||
-                              !frame.events.empty() || frame.newlyLostEvents > 0;
+                              !frame.events.empty() || frame.newlyLostEvents > 0 || frame.hasRestarted;
   if (isWorthShowing) {
     frame.index = ++m_frameIndex;
     ++m_framesThisSecond;

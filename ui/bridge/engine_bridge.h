@@ -29,7 +29,14 @@ class EngineBridge : public QObject {
   // Pulls now, outside the timer's pace (tests, scripted runs, the last look before closing).
   void pull();
 
-  engine::EngineCapabilities capabilities() const { return m_handle.capabilities(); }
+  // From now on this one is looked at; it must outlive the bridge or the next change. Views begin anew.
+  void showEngine(engine::EngineHandle& handle);
+
+  engine::EngineCapabilities capabilities() const { return m_handle->capabilities(); }
+  // Null unless a recorded run is looked at.
+  engine::ReplayControl* replay() const { return m_handle->replayControl(); }
+  // Forwards or backwards; the next frame, made at once, shows the run there.
+  void seekReplay(std::int64_t ns);
   void send(engine::Command command);
   engine::RequestId newRequestId() { return engine::RequestId(m_nextRequest++); }
   // The answer comes with a later frame; dropped when `context` is gone by then.
@@ -38,7 +45,7 @@ class EngineBridge : public QObject {
   // The last frame's (see Frame). Null before the engine's first publication.
   const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return m_shown; }
   const std::shared_ptr<const engine::EngineSnapshot>& liveSnapshot() const { return m_live; }
-  std::int64_t nowNs() const { return m_handle.nowNs(); }
+  std::int64_t nowNs() const { return m_handle->nowNs(); }
 
   // Pausing the view holds `snapshot` still; the engine goes on (Pause is the engine's own).
   bool isViewPaused() const { return m_isViewPaused; }
@@ -54,6 +61,8 @@ class EngineBridge : public QObject {
   std::uint64_t numLostEvents() const { return m_lostEvents; }
 
  signals:
+  // Another engine is looked at: other capabilities.
+  void engineChanged();
   // A frame with something new in it; idle engines cause none.
   void frameReady(const ui::bridge::Frame& frame);
   void viewPausedChanged(bool paused);
@@ -71,7 +80,7 @@ class EngineBridge : public QObject {
     AnswerCallback onAnswer;
   };
 
-  engine::EngineHandle& m_handle;
+  engine::EngineHandle* m_handle;
   QTimer m_timer;
   QTimer m_secondTimer;
   std::shared_ptr<const engine::EngineSnapshot> m_shown, m_live;
@@ -80,8 +89,9 @@ class EngineBridge : public QObject {
   std::uint64_t m_frameIndex = 0, m_framesThisSecond = 0;
   std::uint64_t m_lostEvents = 0;
   std::uint64_t m_nextRequest = 1, m_nextQuery = 1;
+  std::int64_t m_lastNowNs = 0;
   double m_paintMs = 0, m_framesPerSecond = 0;
-  bool m_isViewPaused = false, m_isWindowVisible = true, m_isPulling = false;
+  bool m_isViewPaused = false, m_isWindowVisible = true, m_isPulling = false, m_hasRestarted = false;
 };
 
 }  // namespace ui::bridge

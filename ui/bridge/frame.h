@@ -20,6 +20,7 @@ struct Frame {
   // The newest one, also while the view is paused (transport controls, chat progress, status bar).
   std::shared_ptr<const engine::EngineSnapshot> liveSnapshot;
   bool isSnapshotNew = false;  // `snapshot` differs from the last frame's
+  bool hasRestarted = false;   // time went back, or another engine is looked at: what was drawn is void
   bool isViewPaused = false;   // record events, but do not move what is drawn
 
   std::vector<engine::EngineMessage> messages;  // without loss

@@ -32,15 +32,17 @@ double logicalCell(const std::vector<const engine::RequestSnapshot*>& rows, QSiz
 
 }  // namespace
 
-BlockArrangement BlockArrangement::physical(const engine::EngineSnapshot& snapshot, QSizeF area) {
+BlockArrangement BlockArrangement::physical(const engine::EngineSnapshot& snapshot, QSizeF area, double ratio) {
   BlockArrangement arrangement;
-  const BlockGrid grid = BlockGrid::fit(static_cast<int>(snapshot.blocks.size()), area);
-  arrangement.cell = grid.cell();
+  const BlockGrid grid = BlockGrid::fit(static_cast<int>(snapshot.blocks.size()), area * ratio);
+  arrangement.cell = grid.cell() / ratio;
   arrangement.cells.reserve(snapshot.blocks.size());
   for (int block = 0; block < grid.count(); ++block) {
-    arrangement.cells.push_back({block, -1, engine::RequestId(), grid.cellRect(block)});
+    const QRectF rect = grid.cellRect(block);
+    arrangement.cells.push_back(
+        {block, -1, engine::RequestId(), QRectF(rect.topLeft() / ratio, rect.size() / ratio)});
   }
-  arrangement.isCut = grid.size().height() > area.height();
+  arrangement.isCut = grid.size().height() > area.height() * ratio;
   return arrangement;
 }
 

@@ -34,7 +34,8 @@ struct BlockArrangement {
   double cell = 0;
   bool isCut = false;  // logical order: more rows or blocks than fit
 
-  static BlockArrangement physical(const engine::EngineSnapshot& snapshot, QSizeF area);
+  // Cells are whole device pixels at `ratio` of them a logical one, so that edges stay sharp.
+  static BlockArrangement physical(const engine::EngineSnapshot& snapshot, QSizeF area, double ratio = 1);
   static BlockArrangement logical(const engine::EngineSnapshot& snapshot, QSizeF area);
 
   // Index into cells, or -1.

@@ -96,6 +96,7 @@ void ModelLoader::open(const QString& path) {
 void ModelLoader::load(const engine::EngineConfig& config) {
   ++m_choice;
   m_totalBytes = 0;
+  emit aboutToLoad();
   m_config = config;
   m_path = QString::fromStdString(config.load.modelPath);
   m_isLoading = true;
@@ -145,6 +146,7 @@ void ModelLoader::writeLoad(const engine::LoadConfig& load) {
 }
 
 void ModelLoader::onFrame(const bridge::Frame& frame) {
+  if (m_bridge.replay()) return;  // it tells of the loads of its own time
   for (const auto& message : frame.messages) {
     if (const auto* progress = std::get_if<engine::LoadProgress>(&message)) {
       m_stage = QString::fromStdString(progress->stage);

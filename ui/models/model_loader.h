@@ -52,6 +52,8 @@ class ModelLoader : public QObject {
   void forgetAll();
 
  signals:
+  // Before the engine is told: whoever shows something else gives way.
+  void aboutToLoad();
   void progressed();
   void loaded();
   void unloaded();

@@ -21,11 +21,15 @@ QString stateName(engine::RequestState state) {
 
 void RequestTableModel::setSnapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot) {
   std::vector<engine::RequestId> rows;
-  if (snapshot) {
-    for (const engine::RequestSnapshot& request : snapshot->requests) rows.push_back(request.id);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; snapshot && i < snapshot->requests.size(); ++i) {
+    if (!isInRange(snapshot->requests[i])) continue;
+    rows.push_back(snapshot->requests[i].id);
+    places.push_back(i);
   }
   if (rows == m_rows) {
     m_snapshot = std::move(snapshot);
+    m_places = std::move(places);
     if (!m_rows.empty()) {
       emit dataChanged(index(0, 0), index(static_cast<int>(m_rows.size()) - 1, NumberOfColumns - 1));
     }
@@ -34,7 +38,19 @@ void RequestTableModel::setSnapshot(std::shared_ptr<const engine::EngineSnapshot
   beginResetModel();
   m_snapshot = std::move(snapshot);
   m_rows = std::move(rows);
+  m_places = std::move(places);
   endResetModel();
+}
+
+void RequestTableModel::setRange(std::optional<bridge::TimeRange> range) {
+  if (range == m_range) return;
+  m_range = range;
+  setSnapshot(m_snapshot);
+}
+
+bool RequestTableModel::isInRange(const engine::RequestSnapshot& request) const {
+  const engine::RequestTimes& times = request.times;
+  return !m_range || (times.arrivalNs < m_range->t1Ns && (times.finishedNs < 0 || times.finishedNs >= m_range->t0Ns));
 }
 
 int RequestTableModel::rowCount(const QModelIndex& parent) const {
@@ -70,7 +86,7 @@ QString RequestTableModel::text(const engine::RequestSnapshot& request, int colu
 
 QVariant RequestTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || !m_snapshot || index.row() >= static_cast<int>(m_rows.size())) return {};
-  const engine::RequestSnapshot& request = m_snapshot->requests[static_cast<std::size_t>(index.row())];
+  const engine::RequestSnapshot& request = m_snapshot->requests[m_places[static_cast<std::size_t>(index.row())]];
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) return text(request, index.column());
   if (role == Qt::ToolTipRole && index.column() == Why) return text(request, Why);
   if (role == Qt::TextAlignmentRole) {

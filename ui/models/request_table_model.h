@@ -3,8 +3,10 @@
 
 #include <QAbstractTableModel>
 #include <memory>
+#include <optional>
 
 #include "engine/api/snapshot.h"
+#include "ui/bridge/selection.h"
 
 namespace ui::models {
 
@@ -18,6 +20,8 @@ class RequestTableModel : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
 
   void setSnapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot);
+  // Only requests that lived in it; all when there is none.
+  void setRange(std::optional<bridge::TimeRange> range);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -29,9 +33,12 @@ class RequestTableModel : public QAbstractTableModel {
   int rowOf(engine::RequestId id) const;
 
  private:
+  bool isInRange(const engine::RequestSnapshot& request) const;
   QString text(const engine::RequestSnapshot& request, int column) const;
 
   std::shared_ptr<const engine::EngineSnapshot> m_snapshot;
+  std::optional<bridge::TimeRange> m_range;
+  std::vector<std::size_t> m_places;      // in the snapshot, of each row
   std::vector<engine::RequestId> m_rows;  // ids in row order, to tell a change of rows from one of cells
 };
 

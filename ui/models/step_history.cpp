@@ -38,4 +38,11 @@ int StepHistory::indexOf(std::uint64_t iteration) const {
   return static_cast<int>(at - m_columns.begin());
 }
 
+int StepHistory::indexAt(std::int64_t ns) const {
+  const auto at = std::ranges::upper_bound(m_columns, ns, {}, [](const StepColumn& column) {
+    return column.iteration.t1Ns;
+  });
+  return at != m_columns.end() && at->iteration.t0Ns <= ns ? static_cast<int>(at - m_columns.begin()) : -1;
+}
+
 }  // namespace ui::models

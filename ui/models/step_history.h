@@ -26,6 +26,8 @@ class StepHistory {
   void clear();
 
   const std::deque<StepColumn>& columns() const { return m_columns; }
+  // Index into columns() of the step that was computed at a time, or -1.
+  int indexAt(std::int64_t ns) const;
   // Index into columns() of a step id, or -1.
   int indexOf(std::uint64_t iteration) const;
 

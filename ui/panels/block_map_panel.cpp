@@ -5,6 +5,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/models/run_record.h"
+#include "ui/models/snapshot_tables.h"
 #include "ui/style/format.h"
 #include "ui/views/legend_view.h"
 
@@ -25,18 +27,27 @@ QPushButton* addSwitch(QHBoxLayout* row, QButtonGroup* group, const QString& tex
 
 }  // namespace
 
-BlockMapPanel::BlockMapPanel(bridge::Selection& selection, QWidget* parent)
-    : Card(tr("KV block map"), parent),
-      m_map(new views::BlockMapView(selection, m_hues)),
+BlockMapPanel::BlockMapPanel(const ViewParts& parts, QWidget* parent)
+    : ViewCard(tr("KV block map"), parts.selection, parent),
+      m_bridge(parts.bridge),
+      m_map(new views::BlockMapView(parts.selection, m_hues)),
       m_legend(new views::LegendView) {
-  buildSwitches();
-  body()->addWidget(m_map, 1);
-  body()->addWidget(m_legend);
+  auto* view = new QWidget;
+  auto* column = new QVBoxLayout(view);
+  column->setContentsMargins(0, 0, 0, 0);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(4);
+  column->addLayout(row);
+  buildSwitches(row);
+  column->addWidget(m_map, 1);
+  column->addWidget(m_legend);
+  setView(view);
+  setTable(std::make_unique<models::BlockTable>(m_bridge));
+  connect(&parts.record, &models::RunRecord::changed, this, &BlockMapPanel::moveOn);
 }
 
-void BlockMapPanel::buildSwitches() {
+void BlockMapPanel::buildSwitches(QHBoxLayout* row) {
   using views::BlockColouring;
-  QHBoxLayout* row = addSwitchRow();
   auto* colouring = new QButtonGroup(this);
   const auto colour = [&](const QString& text, const QString& tip, BlockColouring value) {
     QPushButton* button = addSwitch(row, colouring, text, tip);
@@ -59,7 +70,8 @@ void BlockMapPanel::buildSwitches() {
   row->addStretch(1);
 }
 
-void BlockMapPanel::setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot) {
+void BlockMapPanel::refreshView() {
+  const auto& snapshot = m_bridge.snapshot();
   m_snapshot = snapshot;
   if (snapshot) m_hues.update(snapshot->requests);
   m_map->setSnapshot(snapshot);

@@ -5,7 +5,8 @@
 
 #include "engine/api/snapshot.h"
 #include "ui/models/request_hues.h"
-#include "ui/panels/card.h"
+#include "ui/panels/view_card.h"
+#include "ui/panels/view_parts.h"
 #include "ui/views/block_map_view.h"
 
 class QHBoxLayout;
@@ -17,20 +18,23 @@ class LegendView;
 namespace ui::panels {
 
 // Ui thread only.
-class BlockMapPanel : public Card {
+class BlockMapPanel : public ViewCard {
   Q_OBJECT
 
  public:
-  explicit BlockMapPanel(bridge::Selection& selection, QWidget* parent = nullptr);
+  explicit BlockMapPanel(const ViewParts& parts, QWidget* parent = nullptr);
 
-  void setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot);
   views::BlockMapView& map() { return *m_map; }
   const models::RequestHues& hues() const { return m_hues; }
 
+ protected:
+  void refreshView() override;
+
  private:
-  void buildSwitches();
+  void buildSwitches(QHBoxLayout* row);
   void showFigures();
 
+  bridge::EngineBridge& m_bridge;
   models::RequestHues m_hues;
   std::shared_ptr<const engine::EngineSnapshot> m_snapshot;
   views::BlockMapView* m_map;

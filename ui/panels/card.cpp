@@ -4,39 +4,49 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include "ui/views/figure_label.h"
+
 namespace ui::panels {
 
+namespace {
+
+constexpr int kSide = 14, kTop = 10, kBottom = 12, kUnderTitle = 8;
+
+}  // namespace
+
 Card::Card(const QString& title, QWidget* parent)
-    : QFrame(parent), m_title(new QLabel(title)), m_figure(new QLabel), m_head(new QHBoxLayout), m_body(new QVBoxLayout(this)) {
+    : QFrame(parent),
+      m_head(new QFrame),
+      m_title(new QLabel(title)),
+      m_figure(new views::FigureLabel),
+      m_headRow(new QHBoxLayout(m_head)),
+      m_body(new QVBoxLayout(this)) {
   setProperty("role", "card");
   setAccessibleName(title);
   m_title->setProperty("role", "title");
-  m_figure->setProperty("role", "muted");
-  m_figure->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  m_figure->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  m_head->setSpacing(12);
-  m_head->addWidget(m_title);
-  m_head->addWidget(m_figure, 1);
-  m_body->setContentsMargins(14, 10, 14, 12);
-  m_body->setSpacing(8);
-  m_body->addLayout(m_head);
+  m_title->setMinimumWidth(48);  // a narrow card shows the beginning; whole in the tooltip
+  m_title->setToolTip(title);
+  m_headRow->setContentsMargins(0, 0, 0, 0);
+  m_headRow->setSpacing(8);
+  m_headRow->addWidget(m_title);
+  m_headRow->addWidget(m_figure, 1);
+  m_body->setContentsMargins(kSide, kTop, kSide, kBottom);
+  m_body->setSpacing(kUnderTitle);
+  m_body->addWidget(m_head);
 }
 
-void Card::setTitle(const QString& title) { m_title->setText(title); }
+void Card::setTitle(const QString& title) {
+  m_title->setText(title);
+  m_title->setToolTip(title);
+}
 
 void Card::setFigure(const QString& figure) {
   if (figure == m_figureText) return;
   m_figureText = figure;
-  showFigure();
+  m_figure->setText(figure);
 }
 
-void Card::showFigure() {
-  m_figure->setText(m_figure->fontMetrics().elidedText(m_figureText, Qt::ElideRight, m_figure->width()));
-  m_figure->setToolTip(m_figureText);
-  m_figure->setAccessibleName(m_figureText);
-}
-
-void Card::setCorner(QWidget* corner) { m_head->addWidget(corner); }
+void Card::setCorner(QWidget* corner) { m_headRow->addWidget(corner); }
 
 QHBoxLayout* Card::addSwitchRow() {
   auto* row = new QHBoxLayout;
@@ -45,9 +55,13 @@ QHBoxLayout* Card::addSwitchRow() {
   return row;
 }
 
-void Card::resizeEvent(QResizeEvent* event) {
-  QFrame::resizeEvent(event);
-  showFigure();
+QWidget* Card::takeHead() {
+  m_body->removeWidget(m_head);
+  m_body->setContentsMargins(kSide, 2, kSide, kBottom);
+  m_headRow->setContentsMargins(kSide, kTop - 2, kSide - 4, kUnderTitle - 4);
+  m_head->setProperty("role", "cardHead");
+  setProperty("role", "cardBody");
+  return m_head;
 }
 
 }  // namespace ui::panels

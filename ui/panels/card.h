@@ -8,6 +8,10 @@ class QHBoxLayout;
 class QLabel;
 class QVBoxLayout;
 
+namespace ui::views {
+class FigureLabel;
+}
+
 namespace ui::panels {
 
 class Card : public QFrame {
@@ -18,21 +22,20 @@ class Card : public QFrame {
 
   void setTitle(const QString& title);
   void setFigure(const QString& figure);  // elided when the card is narrow; whole in the tooltip
+  const QString& figure() const { return m_figureText; }
   QVBoxLayout* body() { return m_body; }
   // At the right end of the title's line.
   void setCorner(QWidget* corner);
   // A row between title and body for small switches.
   QHBoxLayout* addSwitchRow();
-
- protected:
-  void resizeEvent(QResizeEvent* event) override;
+  // The title's line leaves the card and becomes a dock's title bar; what stays is the lower part.
+  QWidget* takeHead();
 
  private:
-  void showFigure();
-
+  QFrame* m_head;
   QLabel* m_title;
-  QLabel* m_figure;
-  QHBoxLayout* m_head;
+  views::FigureLabel* m_figure;
+  QHBoxLayout* m_headRow;
   QVBoxLayout* m_body;
   QString m_figureText;
 };

@@ -1,19 +1,37 @@
 #include "ui/panels/requests_panel.h"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QHeaderView>
+#include <QShortcut>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/bridge/engine_bridge.h"
 #include "ui/bridge/selection.h"
+#include "ui/models/run_record.h"
+#include "ui/models/source_table_model.h"
 
 namespace ui::panels {
 
 using models::RequestTableModel;
 
-RequestsPanel::RequestsPanel(bridge::Selection& selection, QWidget* parent)
-    : Card(tr("Requests"), parent), m_selection(selection), m_table(new QTableView) {
+RequestsPanel::RequestsPanel(const ViewParts& parts, QWidget* parent)
+    : Card(tr("Requests"), parent), m_bridge(parts.bridge), m_selection(parts.selection), m_table(new QTableView) {
   buildTable();
   connectSelection();
+  connect(&parts.record, &models::RunRecord::changed, this, [this] {
+    if (isVisible() && !visibleRegion().isEmpty()) refresh();
+  });
+  auto* copy = new QToolButton;
+  copy->setText(tr("CSV"));
+  copy->setProperty("role", "small");
+  copy->setAccessibleName(tr("Copy requests as CSV"));
+  setCorner(copy);
+  connect(copy, &QToolButton::clicked, this, &RequestsPanel::copyCsv);
+  auto* keys = new QShortcut(QKeySequence::Copy, m_table, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
+  connect(keys, &QShortcut::activated, this, &RequestsPanel::copyCsv);
   body()->addWidget(m_table, 1);
 }
 
@@ -46,7 +64,12 @@ void RequestsPanel::connectSelection() {
           [this](const QModelIndex& index) {
             if (!m_isShowingSelection) m_selection.pinRequest(m_model.requestAt(index.row()));
           });
-  connect(&m_selection, &bridge::Selection::changed, this, &RequestsPanel::showSelection);
+  connect(&m_selection, &bridge::Selection::changed, this, [this] {
+    m_isShowingSelection = true;
+    m_model.setRange(m_selection.timeRange());
+    m_isShowingSelection = false;
+    showSelection();
+  });
 }
 
 void RequestsPanel::showSelection() {
@@ -60,7 +83,15 @@ void RequestsPanel::showSelection() {
   m_isShowingSelection = false;
 }
 
-void RequestsPanel::setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot) {
+void RequestsPanel::copyCsv() { QApplication::clipboard()->setText(models::csvOf(m_model)); }
+
+void RequestsPanel::showEvent(QShowEvent* event) {
+  Card::showEvent(event);
+  refresh();
+}
+
+void RequestsPanel::refresh() {
+  const auto& snapshot = m_bridge.snapshot();
   m_isShowingSelection = true;
   m_model.setSnapshot(snapshot);
   m_isShowingSelection = false;
@@ -73,7 +104,8 @@ void RequestsPanel::setSnapshot(const std::shared_ptr<const engine::EngineSnapsh
                  request.state == engine::RequestState::Tokenising;
     }
   }
-  setFigure(tr("%1 running · %2 waiting").arg(running).arg(waiting));
+  const QString figure = tr("%1 running · %2 waiting").arg(running).arg(waiting);
+  setFigure(m_selection.timeRange() ? tr("%1 · those of the selected time").arg(figure) : figure);
 }
 
 }  // namespace ui::panels

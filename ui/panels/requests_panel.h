@@ -1,17 +1,11 @@
 // The table of requests: what each is doing, and why.
 #pragma once
 
-#include <memory>
-
-#include "engine/api/snapshot.h"
 #include "ui/models/request_table_model.h"
 #include "ui/panels/card.h"
+#include "ui/panels/view_parts.h"
 
 class QTableView;
-
-namespace ui::bridge {
-class Selection;
-}
 
 namespace ui::panels {
 
@@ -20,15 +14,23 @@ class RequestsPanel : public Card {
   Q_OBJECT
 
  public:
-  explicit RequestsPanel(bridge::Selection& selection, QWidget* parent = nullptr);
+  explicit RequestsPanel(const ViewParts& parts, QWidget* parent = nullptr);
 
-  void setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot);
+  const models::RequestTableModel& model() const { return m_model; }
+
+ public slots:
+  void copyCsv();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
 
  private:
   void buildTable();
   void connectSelection();
   void showSelection();
+  void refresh();
 
+  bridge::EngineBridge& m_bridge;
   bridge::Selection& m_selection;
   models::RequestTableModel m_model;
   QTableView* m_table;

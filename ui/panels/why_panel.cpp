@@ -2,17 +2,25 @@
 
 #include <QVBoxLayout>
 
+#include "ui/bridge/engine_bridge.h"
+#include "ui/models/run_record.h"
+#include "ui/models/snapshot_tables.h"
 #include "ui/panels/explanation_list.h"
 #include "ui/style/format.h"
 
 namespace ui::panels {
 
-WhyPanel::WhyPanel(bridge::Selection& selection, QWidget* parent)
-    : Card(tr("Why this batch?"), parent), m_list(new ExplanationList(selection)) {
-  body()->addWidget(m_list, 1);
+WhyPanel::WhyPanel(const ViewParts& parts, QWidget* parent)
+    : ViewCard(tr("Why this batch?"), parts.selection, parent),
+      m_bridge(parts.bridge),
+      m_list(new ExplanationList(parts.selection)) {
+  setView(m_list);
+  setTable(std::make_unique<models::DecisionTable>(m_bridge));
+  connect(&parts.record, &models::RunRecord::changed, this, &WhyPanel::moveOn);
 }
 
-void WhyPanel::setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot) {
+void WhyPanel::refreshView() {
+  const auto& snapshot = m_bridge.snapshot();
   if (!snapshot || snapshot->lastStep.id.isNone()) {
     setTitle(tr("Why this batch?"));
     setFigure(QString());

@@ -6,7 +6,8 @@
 
 #include "engine/api/snapshot.h"
 #include "ui/models/batch_explanation.h"
-#include "ui/panels/card.h"
+#include "ui/panels/view_card.h"
+#include "ui/panels/view_parts.h"
 
 namespace ui::bridge {
 class Selection;
@@ -17,15 +18,17 @@ namespace ui::panels {
 class ExplanationList;
 
 // Ui thread only.
-class WhyPanel : public Card {
+class WhyPanel : public ViewCard {
   Q_OBJECT
 
  public:
-  explicit WhyPanel(bridge::Selection& selection, QWidget* parent = nullptr);
+  explicit WhyPanel(const ViewParts& parts, QWidget* parent = nullptr);
 
-  void setSnapshot(const std::shared_ptr<const engine::EngineSnapshot>& snapshot);
+ protected:
+  void refreshView() override;
 
  private:
+  bridge::EngineBridge& m_bridge;
   ExplanationList* m_list;
 };
 

@@ -108,6 +108,24 @@ QFrame[role="segment"] { background: @field; border: 1px solid @border; border-r
 QFrame[role="header"], QWidget[role="status"] { background: @panel; }
 QFrame[role="sidebar"] { background: @panel; border-right: 1px solid @border; }
 QFrame[role="card"] { background: @panel; border: 1px solid @border; border-radius: 8px; }
+QFrame[role="cardHead"] { background: @panel; border: 1px solid @border; border-bottom: none;
+  border-top-left-radius: 8px; border-top-right-radius: 8px; }
+QFrame[role="cardBody"] { background: @panel; border: 1px solid @border; border-top: none;
+  border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }
+QToolButton[role="small"] { padding: 0px 4px; font-size: 11px; }
+QToolButton[role="small"]:checked { background: @field; border-color: @border; color: @text; }
+QMainWindow::separator { background: transparent; width: 10px; height: 10px; }
+QMainWindow::separator:hover { background: @track; }
+QTabBar::tab { background: transparent; color: @muted; border: 1px solid transparent; border-radius: 5px;
+  padding: 3px 10px; margin: 4px 2px 0 2px; }
+QTabBar::tab:selected { background: @panel; color: @text; border-color: @border; }
+QTabBar::tab:hover { color: @text; }
+QTabBar::tab:focus { border-color: @accent; }
+QComboBox[role="knob"], QLineEdit[role="knob"] { background: @field; border: 1px solid @border; border-radius: 5px; padding: 2px 6px; }
+QLineEdit[role="knob"]:focus, QComboBox[role="knob"]:focus { border-color: @accent; }
+QComboBox[role="knob"]::drop-down { border: none; width: 18px; }
+QScrollArea[role="plain"] { background: transparent; border: none; }
+QScrollArea[role="plain"] > QWidget > QWidget { background: transparent; }
 QFrame[role="banner"] { background: @bannerbg; border: 1px solid @danger; border-radius: 6px; }
 QFrame[role="loadbar"] { background: @panel; border: none; border-bottom: 1px solid @border; }
 QLabel[role="drophint"] { background: @dropbg; color: @text; border: 2px dashed @accent; border-radius: 12px; }
@@ -117,6 +135,7 @@ QLabel[role="title"] { font-weight: 600; }
 QLabel[role="brand"] { font-weight: 700; font-size: @brandpx; }
 QLabel[role="error"] { color: @dangertext; }
 QListView { background: @panel; border: none; outline: none; }
+QHeaderView { background: @panel; }
 QHeaderView::section { background: @panel; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 6px; }
 QTableView { background: @panel; gridline-color: @border; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

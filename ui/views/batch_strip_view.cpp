@@ -1,6 +1,7 @@
 #include "ui/views/batch_strip_view.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -9,6 +10,7 @@
 #include <cmath>
 
 #include "ui/bridge/selection.h"
+#include "ui/models/knob_text.h"
 #include "ui/style/fonts.h"
 #include "ui/style/format.h"
 #include "ui/style/theme.h"
@@ -28,10 +30,11 @@ constexpr double kMaxColumn = 24.0;
 }  // namespace
 
 BatchStripView::BatchStripView(bridge::Selection& selection,
-                               const models::StepHistory& history,
+                               const models::RunRecord& record,
                                QWidget* parent)
-    : QWidget(parent), m_selection(selection), m_history(history) {
+    : QWidget(parent), m_selection(selection), m_record(record), m_history(record.steps()) {
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Batch of each iteration"));
   connect(&m_selection, &bridge::Selection::changed, this, qOverload<>(&QWidget::update));
 }
@@ -132,7 +135,7 @@ void BatchStripView::paintBase() {
   if (columns.empty()) {
     painter.setFont(style::textFont(13));
     painter.setPen(palette.color(Role::MutedText));
-    painter.drawText(rect(), Qt::AlignCenter, tr("No iteration yet. Send a message, or step the engine."));
+    painter.drawText(rect(), Qt::AlignCenter, tr("No iteration yet. Send a message or start traffic."));
     m_isDirty = false;
     return;
   }
@@ -156,13 +159,49 @@ void BatchStripView::paintBase() {
   painter.setPen(palette.color(Role::MutedText));
   painter.drawText(QRectF(0, y - 14, width() - 2.0, 13), Qt::AlignRight | Qt::AlignBottom,
                    budget > top ? tr("budget %1, above").arg(budget) : QString::number(budget));
+  paintKnobs(painter);
   m_isDirty = false;
+}
+
+double BatchStripView::edgeOf(std::int64_t ns) const {
+  const auto& columns = m_history.columns();
+  const auto at = std::ranges::lower_bound(columns, ns, {}, [](const models::StepColumn& column) {
+    return column.iteration.t0Ns;
+  });
+  return (static_cast<double>(at - columns.begin()) - firstVisible()) * m_columnWidth;
+}
+
+void BatchStripView::paintRange(QPainter& painter) const {
+  const auto range = m_selection.timeRange();
+  if (!range) return;
+  QColor veil = style::paletteOf(palette()).color(Role::Accent);
+  veil.setAlphaF(0.16F);
+  const double left = edgeOf(range->t0Ns), right = edgeOf(range->t1Ns);
+  painter.fillRect(QRectF(left, kTopMargin, right - left, plotHeight()), veil);
+}
+
+// Before the first step that a turned knob acted on.
+void BatchStripView::paintKnobs(QPainter& painter) const {
+  const style::Palette& palette = style::paletteOf(this->palette());
+  int row = 0;
+  for (const engine::KnobRecord& knob : m_record.knobs()) {
+    const double x = std::round(edgeOf(knob.tNs));
+    if (x < 0 || x > width()) continue;
+    painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
+    painter.drawLine(QPointF(x, 0), QPointF(x, height() - kGlyphBand));
+    const QString text = models::describeKnobChange(knob);
+    const double length = painter.fontMetrics().horizontalAdvance(text) + 3.0;
+    painter.setPen(palette.color(Role::MutedText));
+    painter.drawText(QPointF(x + length + 3 > width() ? x - length : x + 3, 10 + 12 * (row++ % 3)), text);
+  }
 }
 
 void BatchStripView::paintEvent(QPaintEvent*) {
   if (m_isDirty) paintBase();
   QPainter painter(this);
   painter.drawPixmap(0, 0, m_base);
+  if (m_history.columns().empty()) return;
+  paintRange(painter);
   const engine::StepId step = m_selection.shownStep();
   const int index = step.isNone() ? -1 : m_history.indexOf(step.value);
   if (index >= firstVisible()) {
@@ -181,8 +220,9 @@ void BatchStripView::changeEvent(QEvent* event) {
 
 void BatchStripView::mouseMoveEvent(QMouseEvent* event) {
   const int index = columnAt(event->position());
-  m_selection.hoverStep(index < 0 ? engine::StepId()
-                                  : engine::StepId(m_history.columns()[static_cast<std::size_t>(index)].iteration.id));
+  const models::StepColumn* column = index < 0 ? nullptr : &m_history.columns()[static_cast<std::size_t>(index)];
+  m_selection.setTimeCursorNs(column ? std::optional(column->iteration.t0Ns) : std::nullopt);
+  m_selection.hoverStep(column ? engine::StepId(column->iteration.id) : engine::StepId());
 }
 
 void BatchStripView::mousePressEvent(QMouseEvent* event) {
@@ -198,7 +238,22 @@ void BatchStripView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void BatchStripView::leaveEvent(QEvent*) { m_selection.hoverStep(engine::StepId()); }
+void BatchStripView::leaveEvent(QEvent*) {
+  m_selection.setTimeCursorNs(std::nullopt);
+  m_selection.hoverStep(engine::StepId());
+}
+
+void BatchStripView::keyPressEvent(QKeyEvent* event) {
+  const int direction = event->key() == Qt::Key_Left ? -1 : event->key() == Qt::Key_Right ? 1 : 0;
+  const int count = static_cast<int>(m_history.columns().size());
+  if (direction == 0 || count == 0) return QWidget::keyPressEvent(event);
+  const int from = m_selection.pinnedStep().isNone() ? -1 : m_history.indexOf(m_selection.pinnedStep().value);
+  const int to = from < 0 ? count - 1 : std::clamp(from + direction, 0, count - 1);
+  const models::StepColumn& column = m_history.columns()[static_cast<std::size_t>(to)];
+  m_selection.pinStep(engine::StepId(column.iteration.id));
+  m_selection.setTimeCursorNs(column.iteration.t0Ns);
+  setAccessibleDescription(describe(column));
+}
 
 QString BatchStripView::describe(const models::StepColumn& column) {
   const engine::IterationRecord& it = column.iteration;

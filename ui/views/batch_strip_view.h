@@ -4,7 +4,7 @@
 #include <QPixmap>
 #include <QWidget>
 
-#include "ui/models/step_history.h"
+#include "ui/models/run_record.h"
 
 namespace ui::bridge {
 class Selection;
@@ -17,9 +17,9 @@ class BatchStripView : public QWidget {
   Q_OBJECT
 
  public:
-  // `selection` and `history` must outlive the view.
+  // `selection` and `record` must outlive the view.
   BatchStripView(bridge::Selection& selection,
-                 const models::StepHistory& history,
+                 const models::RunRecord& record,
                  QWidget* parent = nullptr);
 
   // The history has moved on.
@@ -40,16 +40,21 @@ class BatchStripView : public QWidget {
   void mousePressEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   void paintBase();
+  void paintRange(QPainter& painter) const;
+  void paintKnobs(QPainter& painter) const;
+  double edgeOf(std::int64_t ns) const;  // left edge of the first column that begins at `ns` or later
   void paintColumn(QPainter& painter, const models::StepColumn& column, QRectF place, double top) const;
   void paintLimit(QPainter& painter, engine::Reason limit, QPointF centre) const;
   double plotHeight() const;
   double scaleTop() const;  // tokens at the top of the plot
 
   bridge::Selection& m_selection;
+  const models::RunRecord& m_record;
   const models::StepHistory& m_history;
   QPixmap m_base;
   double m_columnWidth = 7.0;

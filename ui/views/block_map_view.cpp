@@ -67,7 +67,7 @@ void BlockMapView::arrange() {
   if (!m_snapshot) {
     m_arrangement = {};
   } else if (m_order == models::BlockOrder::Physical) {
-    m_arrangement = models::BlockArrangement::physical(*m_snapshot, size());
+    m_arrangement = models::BlockArrangement::physical(*m_snapshot, size(), devicePixelRatioF());
   } else {
     m_arrangement = models::BlockArrangement::logical(*m_snapshot, size());
   }
@@ -105,7 +105,8 @@ void BlockMapView::paintCell(QPainter& painter, const models::BlockCell& cell) c
   if (!block) return;
   const style::Palette& palette = style::paletteOf(this->palette());
   const bool isDetailed = m_arrangement.cell >= kDetailCell;
-  const double gap = isDetailed ? 1.0 : 0.5;
+  const double ratio = devicePixelRatioF();
+  const double gap = isDetailed ? std::round(ratio) / ratio : 0.5;
   const QRectF box = cell.rect.adjusted(0, 0, -gap, -gap);
   const QColor empty = palette.color(Role::Free);
   if (block->state == engine::BlockState::Free) {
@@ -170,7 +171,8 @@ void BlockMapView::paintOverlay(QPainter& painter) const {
   const style::Palette& palette = style::paletteOf(this->palette());
   const engine::RequestId request = m_selection.shownRequest();
   const engine::BlockId block = m_selection.shownBlock();
-  if (request.isNone() && block.isNone()) return;
+  const engine::StepId step = m_selection.shownStep();
+  if (request.isNone() && block.isNone() && step.isNone()) return;
   std::vector<bool> marked(m_snapshot ? m_snapshot->blocks.size() : 0, false);
   if (m_snapshot && !request.isNone()) {
     for (const engine::RequestSnapshot& entry : m_snapshot->requests) {
@@ -187,8 +189,12 @@ void BlockMapView::paintOverlay(QPainter& painter) const {
     const bool isRequest = cell.block >= 0 && cell.block < static_cast<int>(marked.size()) &&
                            marked[static_cast<std::size_t>(cell.block)];
     const bool isBlock = cell.block == block.value && !block.isNone();
-    if (!isRequest && !isBlock) continue;
-    painter.setPen(QPen(palette.color(isBlock ? Role::Hover : Role::Text), isBlock ? 2.0 : 1.0));
+    const auto* state = blockAt(cell.block);
+    // what the step under the time cursor took, as far as it still holds it
+    const bool isOfStep = state && !step.isNone() && state->state != engine::BlockState::Free &&
+                          state->allocatedStep == step.value;
+    if (!isRequest && !isBlock && !isOfStep) continue;
+    painter.setPen(QPen(palette.color(isBlock || isOfStep ? Role::Hover : Role::Text), isBlock || isOfStep ? 2.0 : 1.0));
     painter.drawRect(cell.rect.adjusted(0, 0, -1, -1));
   }
 }

@@ -16,6 +16,7 @@ using style::Role;
 namespace {
 
 constexpr int kMostDistributionPoints = 512;
+constexpr std::size_t kMarkRows = 6;
 constexpr const char* kCursorLayer = "cursor";
 
 }  // namespace
@@ -144,7 +145,7 @@ void PlotView::setMarks(const std::vector<PlotMark>& marks) {
     text->position->setTypeX(QCPItemPosition::ptPlotCoords);
     text->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
     text->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
-    text->setPadding(QMargins(3, 0, 0, 0));
+    text->setPadding(QMargins(3, 0, 3, 0));
     m_markTexts.push_back(text);
     recolour();
   }
@@ -155,8 +156,11 @@ void PlotView::setMarks(const std::vector<PlotMark>& marks) {
     if (!isUsed) continue;
     m_markLines[i]->point1->setCoords(marks[i].x, 0);
     m_markLines[i]->point2->setCoords(marks[i].x, 1);
-    // each lower than the one before, so that close marks stay legible
-    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - 0.14 * static_cast<double>(i));
+    // each lower than the one before, so that close marks stay legible; words near the right edge turn left
+    const QCPRange shown = m_plot->xAxis->range();
+    const bool turnsLeft = marks[i].x > shown.lower + 0.7 * shown.size();
+    m_markTexts[i]->setPositionAlignment((turnsLeft ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignBottom);
+    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - 0.14 * static_cast<double>(i % kMarkRows));
     m_markTexts[i]->setText(marks[i].text);
   }
 }
@@ -182,7 +186,10 @@ void PlotView::setCursor(std::optional<double> x) {
   if (isVisible()) m_plot->layer(QLatin1String(kCursorLayer))->replot();
 }
 
-void PlotView::setLegendCorner(Qt::Alignment corner) { m_plot->axisRect()->insetLayout()->setInsetAlignment(0, corner); }
+void PlotView::setLegendCorner(Qt::Alignment corner) {
+  m_plot->legend->setFillOrder(QCPLegend::foRowsFirst);
+  m_plot->axisRect()->insetLayout()->setInsetAlignment(0, corner);
+}
 
 void PlotView::setEmptyText(const QString& text) {
   m_empty->setText(text);
@@ -216,6 +223,12 @@ void PlotView::changeEvent(QEvent* event) {
     redraw();
   }
   QWidget::changeEvent(event);
+}
+
+void PlotView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  m_plot->setBufferDevicePixelRatio(devicePixelRatioF());  // another screen may be another scale
+  emit resized();
 }
 
 void PlotView::leaveEvent(QEvent*) { emit hovered(std::nullopt); }

@@ -45,7 +45,7 @@ class PlotView : public QWidget {
   void setBand(std::optional<std::pair<double, double>> band);
   // Cheap: the curves are not drawn again.
   void setCursor(std::optional<double> x);
-  // Where curves leave room for their names: top left unless told.
+  // Where curves leave room for their names, one below another: a row at the top left unless told.
   void setLegendCorner(Qt::Alignment corner);
   void setEmptyText(const QString& text);  // shown instead of curves; empty = show the curves
   void redraw();
@@ -64,10 +64,12 @@ class PlotView : public QWidget {
   // Nothing when the mouse has left.
   void hovered(std::optional<double> x);
   void redrawn(double ms);
+  void resized();
 
  protected:
   void changeEvent(QEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void buildPlot();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/models/knob_text.h"
 #include "ui/style/fonts.h"
 #include "ui/style/format.h"
 #include "ui/style/theme.h"
@@ -74,7 +75,7 @@ void TimelineView::paintBase() {
   if (m_lanes.lanes().empty()) {
     painter.setFont(style::textFont(13));
     painter.setPen(style::paletteOf(palette()).color(Role::MutedText));
-    painter.drawText(rect(), Qt::AlignCenter, tr("No request yet. Send a message."));
+    painter.drawText(rect(), Qt::AlignCenter, tr("No request yet. Send a message or start traffic."));
     return;
   }
   const QRectF plot = plotRect();
@@ -111,10 +112,21 @@ void TimelineView::paintMarks(QPainter& painter) const {
     if (right < plot.left() || left > plot.right()) continue;
     painter.fillRect(QRectF(left, plot.top(), right - left, plot.height()), QBrush(palette.color(Role::Danger), Qt::Dense6Pattern));
   }
-  painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
+  painter.setFont(style::textFont(11));
+  int row = 0;
   for (const engine::KnobRecord& knob : m_lanes.knobs()) {
-    const double x = m_axis.xOf(knob.tNs);
-    if (x >= plot.left() && x <= plot.right()) painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+    const double x = std::round(m_axis.xOf(knob.tNs));
+    if (x < plot.left() || x > plot.right()) continue;
+    painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
+    painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+    const QString text = models::describeKnobChange(knob);
+    const double length = painter.fontMetrics().horizontalAdvance(text) + 8.0;
+    const QRectF flag(x + length > plot.right() ? x - length : x + 1, plot.bottom() - 14 * (1 + row++ % 3), length, 14);
+    QColor ground = palette.color(Role::Panel);
+    ground.setAlphaF(0.85F);
+    painter.fillRect(flag, ground);
+    painter.setPen(palette.color(Role::MutedText));
+    painter.drawText(flag, Qt::AlignCenter, text);
   }
 }
 

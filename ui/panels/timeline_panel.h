@@ -1,0 +1,31 @@
+// Requests over time, with the figures of the range that is selected.
+#pragma once
+
+#include "ui/panels/view_card.h"
+#include "ui/panels/view_parts.h"
+
+namespace ui::views {
+class TimelineView;
+}
+
+namespace ui::panels {
+
+// Ui thread only.
+class TimelinePanel : public ViewCard {
+  Q_OBJECT
+
+ public:
+  explicit TimelinePanel(const ViewParts& parts, QWidget* parent = nullptr);
+
+  views::TimelineView& timeline() { return *m_timeline; }
+
+ protected:
+  void refreshView() override;
+
+ private:
+  void showFigure();
+
+  views::TimelineView* m_timeline;
+};
+
+}  // namespace ui::panels

@@ -1,0 +1,238 @@
+#include "ui/panels/workbench.h"
+
+#include <QAction>
+#include <QMouseEvent>
+#include <QSettings>
+#include <QTabBar>
+#include <QTabWidget>
+#include <algorithm>
+
+#include "ui/panels/card.h"
+#include "ui/panels/dock.h"
+
+namespace ui::panels {
+
+namespace {
+
+constexpr int kLayoutVersion = 1;  // another number forgets layouts of other sets of docks
+
+// A cell is a pile of tabs, the first in front; a row is cells side by side; a column is rows.
+using Cell = std::vector<const char*>;
+struct Row {
+  int share;
+  std::vector<Cell> cells;
+};
+struct Column {
+  int share;
+  std::vector<Row> rows;
+};
+
+const std::vector<Column>& columnsOf(Perspective perspective) {
+  static const std::vector<Column> chat{{1, {{1, {{"chat"}}}}}};
+  static const std::vector<Column> teach{
+      {22, {{1, {{"chat"}}}}},
+      {50, {{40, {{"blocks"}}}, {24, {{"batch"}}}, {36, {{"timeline", "requests"}}}}},
+      {28, {{34, {{"why"}}}, {28, {{"speculation"}}}, {38, {{"knobs", "traffic"}}}}}};
+  static const std::vector<Column> tune{
+      {24, {{52, {{"knobs"}}}, {48, {{"traffic"}}}}},
+      {48, {{34, {{"ttft"}, {"itl"}}}, {22, {{"tokens"}}}, {22, {{"queue"}}}, {22, {{"kv"}}}}},
+      {28, {{26, {{"speculation"}}}, {26, {{"batch"}}}, {48, {{"timeline", "requests", "blocks"}}}}}};
+  switch (perspective) {
+    case Perspective::Teach: return teach;
+    case Perspective::Tune: return tune;
+    default: return chat;
+  }
+}
+
+QString keyOf(Perspective perspective) {
+  constexpr const char* kNames[] = {"chat", "teach", "tune"};
+  return QStringLiteral("layout/%1").arg(QLatin1String(kNames[static_cast<int>(perspective)]));
+}
+
+}  // namespace
+
+Workbench::Workbench(QWidget* parent) : QMainWindow(parent, Qt::Widget) {
+  setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  setDocumentMode(true);
+  m_shareTimer.setSingleShot(true);
+  connect(&m_shareTimer, &QTimer::timeout, this, [this] {
+    if (m_isPlaced && !m_isCustomised) shareRoom();
+  });
+}
+
+Dock& Workbench::add(const QString& key, const QString& title, Card* card) {
+  auto* dock = new Dock(key, title, card, this);
+  m_docks.push_back(dock);
+  const auto customised = [this] {
+    if (!m_isArranging) m_isCustomised = true;
+  };
+  connect(dock, &Dock::closedByUser, this, customised);
+  connect(dock, &QDockWidget::topLevelChanged, this, customised);
+  connect(dock->toggleViewAction(), &QAction::triggered, this, [this, dock, customised](bool isShown) {
+    customised();
+    // one that has no place yet gets one at the right
+    if (isShown && dockWidgetArea(dock) == Qt::NoDockWidgetArea) addDockWidget(Qt::LeftDockWidgetArea, dock, Qt::Horizontal);
+    if (isShown) {
+      dock->setBare(false);
+      dock->show();
+      dock->raise();
+    }
+  });
+  dock->hide();
+  return *dock;
+}
+
+Dock* Workbench::dock(const QString& key) const {
+  const auto at = std::ranges::find(m_docks, key, &QObject::objectName);
+  return at == m_docks.end() ? nullptr : *at;
+}
+
+QList<QAction*> Workbench::dockActions() const {
+  QList<QAction*> actions;
+  for (Dock* dock : m_docks) actions << dock->toggleViewAction();
+  return actions;
+}
+
+void Workbench::setPerspective(Perspective perspective) {
+  if (m_isPlaced && perspective == m_perspective) return;
+  if (m_isPlaced) keepLayout();
+  m_perspective = perspective;
+  arrange();
+}
+
+void Workbench::keepLayout() {
+  if (m_isCustomised) m_layouts[m_perspective] = saveState(kLayoutVersion);
+  else m_layouts.erase(m_perspective);
+}
+
+void Workbench::resetLayout() {
+  m_layouts.erase(m_perspective);
+  arrange();
+}
+
+void Workbench::arrange() {
+  m_isArranging = true;
+  if (Dock* chat = dock(QStringLiteral("chat"))) chat->setBare(m_perspective == Perspective::Chat);
+  placeColumns();
+  const auto kept = m_layouts.find(m_perspective);
+  m_isCustomised = kept != m_layouts.end() && restoreState(kept->second, kLayoutVersion);
+  if (!m_isCustomised) shareRoom();
+  m_shareTimer.start(0);  // again when all have found their place
+  m_isPlaced = true;
+  m_isArranging = false;
+  dressTabs();
+}
+
+void Workbench::placeColumns() {
+  for (Dock* dock : m_docks) {
+    dock->setFloating(false);
+    removeDockWidget(dock);
+  }
+  const auto& columns = columnsOf(m_perspective);
+  Dock* before = nullptr;
+  for (const Column& column : columns) {
+    Dock* first = dock(QLatin1String(column.rows.front().cells.front().front()));
+    if (!before) addDockWidget(Qt::LeftDockWidgetArea, first);
+    else splitDockWidget(before, first, Qt::Horizontal);
+    before = first;
+  }
+  for (const Column& column : columns) {
+    Dock* above = nullptr;
+    for (const Row& row : column.rows) {
+      Dock* left = dock(QLatin1String(row.cells.front().front()));
+      if (above) splitDockWidget(above, left, Qt::Vertical);
+      above = left;
+    }
+    for (const Row& row : column.rows) {
+      Dock* left = nullptr;
+      for (const Cell& cell : row.cells) {
+        Dock* front = dock(QLatin1String(cell.front()));
+        if (left) splitDockWidget(left, front, Qt::Horizontal);
+        left = front;
+        for (std::size_t i = 1; i < cell.size(); ++i) {
+          Dock* behind = dock(QLatin1String(cell[i]));
+          tabifyDockWidget(front, behind);
+          behind->show();
+        }
+        front->show();
+        front->raise();
+      }
+    }
+  }
+}
+
+void Workbench::dressTabs() {
+  for (auto* tabs : findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    if (tabs->elideMode() == Qt::ElideNone) continue;  // setting it again would ask for another layout, without end
+    tabs->setElideMode(Qt::ElideNone);
+    tabs->setExpanding(false);
+    tabs->setDrawBase(false);
+  }
+}
+
+void Workbench::shareRoom() {
+  QList<QDockWidget*> tops;
+  QList<int> widths;
+  for (const Column& column : columnsOf(m_perspective)) {
+    // asked for its width, one beside others in its row would only push those aside
+    const auto alone = std::ranges::find_if(column.rows, [](const Row& row) { return row.cells.size() == 1; });
+    tops << dock(QLatin1String((alone == column.rows.end() ? column.rows.front() : *alone).cells.front().front()));
+    widths << column.share * width() / 100;
+  }
+  if (tops.size() > 1) resizeDocks(tops, widths, Qt::Horizontal);
+  for (const Column& column : columnsOf(m_perspective)) {
+    QList<QDockWidget*> rows;
+    QList<int> heights;
+    for (const Row& row : column.rows) {
+      rows << dock(QLatin1String(row.cells.front().front()));
+      heights << row.share * height() / 100;
+      QList<QDockWidget*> cells;
+      QList<int> cellWidths;
+      for (const Cell& cell : row.cells) {
+        cells << dock(QLatin1String(cell.front()));
+        cellWidths << column.share * width() / 100 / static_cast<int>(row.cells.size());
+      }
+      if (cells.size() > 1) resizeDocks(cells, cellWidths, Qt::Horizontal);
+    }
+    if (rows.size() > 1) resizeDocks(rows, heights, Qt::Vertical);
+  }
+}
+
+void Workbench::loadLayouts(const QSettings& settings) {
+  for (const Perspective perspective : {Perspective::Chat, Perspective::Teach, Perspective::Tune}) {
+    const QByteArray kept = settings.value(keyOf(perspective)).toByteArray();
+    if (!kept.isEmpty()) m_layouts[perspective] = kept;
+  }
+}
+
+void Workbench::saveLayouts(QSettings& settings) {
+  if (m_isPlaced) keepLayout();
+  for (const Perspective perspective : {Perspective::Chat, Perspective::Teach, Perspective::Tune}) {
+    const auto kept = m_layouts.find(perspective);
+    if (kept == m_layouts.end()) settings.remove(keyOf(perspective));
+    else settings.setValue(keyOf(perspective), kept->second);
+  }
+}
+
+bool Workbench::event(QEvent* event) {
+  // the strips between docks belong to this widget itself: who presses there moves them
+  if (event->type() == QEvent::MouseButtonPress && !childAt(static_cast<QMouseEvent*>(event)->position().toPoint())) {
+    m_isCustomised = true;
+  }
+  if (event->type() == QEvent::LayoutRequest) dressTabs();  // moving docks makes new ones
+  return QMainWindow::event(event);
+}
+
+void Workbench::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (m_isPlaced && !m_isCustomised) shareRoom();
+  m_shareTimer.start(0);
+}
+
+void Workbench::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  m_shareTimer.start(0);
+}
+
+}  // namespace ui::panels

@@ -1,0 +1,29 @@
+#include "ui/views/figure_label.h"
+
+#include <QPainter>
+
+#include "ui/style/theme.h"
+
+namespace ui::views {
+
+FigureLabel::FigureLabel(QWidget* parent) : QWidget(parent) {
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+}
+
+void FigureLabel::setText(const QString& text) {
+  if (text == m_text) return;
+  m_text = text;
+  setToolTip(text);
+  setAccessibleName(text);
+  update();
+}
+
+QSize FigureLabel::sizeHint() const { return {100, fontMetrics().height() + 2}; }
+
+void FigureLabel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setPen(style::paletteOf(palette()).color(style::Role::MutedText));
+  painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter, fontMetrics().elidedText(m_text, Qt::ElideRight, width()));
+}
+
+}  // namespace ui::views
