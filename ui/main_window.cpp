@@ -162,6 +162,7 @@ void MainWindow::connectWidgets() {
   connect(m_chatPanel, &panels::ChatPanel::openModelWanted, this, [this] { openModelDialog(); });
   connect(m_chatPanel, &panels::ChatPanel::figuresChanged, this, &MainWindow::showFigures);
   connect(m_chatList, &panels::ChatListPanel::chatSelected, this, [this](qint64 chatId) {
+    m_settings.setValue(QLatin1String(kChat), chatId);  // now: a crash comes back to it
     m_chatPanel->showChat(chatId);
     m_chatPanel->focusComposer();
     showTitle();

@@ -5,7 +5,6 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QDir>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QPushButton>
 #include <QTableWidget>
@@ -18,6 +17,7 @@
 
 #include "tests/support/demo_texts.h"
 #include "tests/support/fake_engine_handle.h"
+#include "tests/support/window_stage.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
@@ -31,63 +31,8 @@
 using ui::MainWindow;
 using ui::panels::Perspective;
 
-namespace {
-
-// Longest time between two beats of a 20 ms timer: how long the window was deaf.
-class Heart : public QObject {
- public:
-  Heart() {
-    m_timer.setInterval(20);
-    m_timer.setTimerType(Qt::PreciseTimer);
-    connect(&m_timer, &QTimer::timeout, this, [this] { m_longest = std::max(m_longest, m_clock.restart()); });
-    m_clock.start();
-    m_timer.start();
-  }
-  qint64 longestMs() const { return m_longest; }
-
- private:
-  QTimer m_timer;
-  QElapsedTimer m_clock;
-  qint64 m_longest = 0;
-};
-
-struct Stage {
-  explicit Stage(const QString& dir)
-      : settings(dir + "/tessera.ini", QSettings::IniFormat), store(dir + "/chats.sqlite"), theme(*qApp),
-        window(ui::WindowParts{fake, store, settings, theme}) {}
-
-  void play(int steps) {
-    for (int i = 0; i < steps && (fake.isBusy() || i == 0); ++i) {
-      fake.advance(1);
-      window.engineBridge().pull();
-      QApplication::processEvents();
-    }
-  }
-
-  void start(bool withModel = true) {
-    if (withModel) fake.loadAtOnce("/models/SmolLM2-135M.Q4_1.gguf");
-    window.start({});
-    window.show();
-    play(1);
-  }
-  void say(const QString& text) {
-    window.chatPanel().composer().setText(text);
-    window.chatPanel().send();
-  }
-  ui::panels::ChatPanel& panel() { return window.chatPanel(); }
-  const ui::models::MessageRecord* lastMessage() {
-    const auto path = window.conversations().path(panel().chatId());
-    return path.empty() ? nullptr : window.conversations().tree(panel().chatId()).find(path.back());
-  }
-
-  tests::FakeEngineHandle fake;
-  QSettings settings;
-  ui::models::ChatStore store;
-  ui::style::Theme theme;
-  MainWindow window;
-};
-
-}  // namespace
+using test_support::Heart;
+using test_support::Stage;
 
 class MainWindowTest : public QObject {
   Q_OBJECT
@@ -282,9 +227,12 @@ void MainWindowTest::enterSendsUnlessAnInputMethodComposes() {
   QCOMPARE(stage.fake.countCommands<engine::Submit>(), 1);
 }
 
+// H10.
 void MainWindowTest::theWindowStaysAliveWhileAModelLoads() {
-  qint64 longest = 0;
-  for (int round = 0; round < 10; ++round) {
+  constexpr int kRounds = 50;
+  std::vector<qint64> gaps;
+  double longestWorkMs = 0;
+  for (int round = 0; round < kRounds; ++round) {
     QTemporaryDir dir;
     Stage stage(dir.path());
     stage.fake.loadSteps = 30;
@@ -310,10 +258,16 @@ void MainWindowTest::theWindowStaysAliveWhileAModelLoads() {
     stage.say("hello");
     stage.play(40);
     QCOMPARE(stage.lastMessage()->text, QString("A short answer."));
-    longest = std::max(longest, heart.longestMs());
+    gaps.push_back(heart.longestMs());
+    longestWorkMs = std::max(longestWorkMs, heart.longestWorkMs());
   }
-  qInfo("longest gap of a 20 ms timer: %lld ms", longest);
-  QVERIFY2(longest < 400, "the target is 100 ms on a quiet machine; the bound leaves room for a shared one");
+  std::sort(gaps.begin(), gaps.end());
+  qInfo("gaps of a 20 ms timer: median of the rounds' longest %lld ms, longest of all %lld ms; longest work at a "
+        "stretch %.0f ms", gaps[gaps.size() / 2], gaps.back(), longestWorkMs);
+  QVERIFY(longestWorkMs < 100);
+  // others may take the processor away for a while in some of the rounds, the window itself in none
+  QVERIFY(gaps[gaps.size() / 2] < 100);
+  QVERIFY2(gaps.back() < 3000, "it hung");
 }
 
 void MainWindowTest::aModelThatFailedIsNotStartedByItself() {

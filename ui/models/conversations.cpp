@@ -305,14 +305,20 @@ void Conversations::showSibling(qint64 chatId, qint64 messageId, int offset) {
 std::string Conversations::conversationJson(qint64 chatId, qint64 leafId, const QString& draft) {
   const ChatRecord* record = chat(chatId);
   auto messages = nlohmann::ordered_json::array();
+  // A question whose answer failed and the next one are one turn: templates want roles to alternate.
   const auto add = [&messages](const char* role, const QString& text) {
+    if (!messages.empty() && messages.back()["role"] == role) {
+      auto& content = messages.back()["content"].get_ref<std::string&>();
+      content += "\n\n" + text.toStdString();
+      return;
+    }
     messages.push_back({{"role", role}, {"content", text.toStdString()}});
   };
   if (record && !record->systemPrompt.trimmed().isEmpty()) add("system", record->systemPrompt);
   const ChatTree& messagesTree = mutableTree(chatId);
   for (qint64 id : messagesTree.path(leafId)) {
     const MessageRecord* message = messagesTree.find(id);
-    // a failed answer said nothing; its question stays, so that the model sees it once
+    // a failed answer said nothing; its question stays
     if (message->role == MessageRole::Assistant && message->text.isEmpty()) continue;
     add(roleName(message->role), message->text);
   }

@@ -1,0 +1,68 @@
+// What the window does when the machine fails it: a home that cannot be written, a full disk.
+#include <QSqlDatabase>
+#include <QSqlQuery>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/support/window_stage.h"
+#include "ui/panels/banner.h"
+
+using test_support::Stage;
+
+class WindowFaultsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aHomeThatCannotBeWrittenIsSaidAndTheChatWorks();
+  void aFullDiskIsSaidAndWhatWasTypedStays();
+};
+
+void WindowFaultsTest::aHomeThatCannotBeWrittenIsSaidAndTheChatWorks() {
+  QTemporaryDir dir;
+  QFile blocker(dir.filePath("file"));  // nobody can make a folder in it, whatever their rights
+  QVERIFY(blocker.open(QIODevice::WriteOnly));
+  Stage stage(dir.filePath("file/home"), dir.filePath("file/home/chats.sqlite"));
+  stage.start();
+  QVERIFY2(stage.window.banner().text().contains("memory only"), qPrintable(stage.window.banner().text()));
+  QVERIFY2(stage.window.banner().text().contains(dir.filePath("file/home")), qPrintable(stage.window.banner().text()));
+  stage.say("hello");
+  stage.play(40);
+  QCOMPARE(stage.lastMessage()->text, QString("A short answer."));
+  stage.panel().composer().setText("typed");
+  stage.window.saveAll();
+  const qint64 first = stage.panel().chatId();
+  stage.window.chatList().newChat();
+  stage.window.chatList().setCurrentChat(first);
+  QCOMPARE(stage.panel().composer().text(), QString("typed"));
+}
+
+void WindowFaultsTest::aFullDiskIsSaidAndWhatWasTypedStays() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start();
+  stage.say("before");
+  stage.play(40);
+  // SQLite answers a reached page limit as it answers a full disk
+  QSqlQuery query(QSqlDatabase::database(QSqlDatabase::connectionNames().constFirst()));
+  QVERIFY(query.exec("PRAGMA page_count") && query.next());
+  const int pages = query.value(0).toInt();
+  query.exec(QString("PRAGMA max_page_count=%1").arg(pages + 1));
+  query.finish();
+  const QString text = QString("a long message ").repeated(20'000);
+  stage.say(text);
+  QCOMPARE(stage.panel().composer().text(), text);  // not sent, and still there
+  QVERIFY2(stage.panel().composer().error().contains("could not be saved"), qPrintable(stage.panel().composer().error()));
+  QVERIFY2(stage.window.banner().text().contains("full"), qPrintable(stage.window.banner().text()));
+  QCOMPARE(stage.fake.countCommands<engine::Submit>(), 1);
+  stage.play(3);
+  query.exec("PRAGMA max_page_count=1000000");  // somebody made room
+  query.finish();
+  stage.panel().send();
+  stage.play(40);
+  QCOMPARE(stage.lastMessage()->text, QString("A short answer."));
+  ui::models::ChatStore again(dir.path() + "/chats.sqlite");
+  QCOMPARE(again.messages(stage.panel().chatId()).size(), 4u);
+}
+
+QTEST_MAIN(WindowFaultsTest)
+#include "tst_window_faults.moc"
