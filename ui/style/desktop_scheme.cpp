@@ -30,6 +30,7 @@ void DesktopScheme::askPortal() {
   if (qEnvironmentVariableIsEmpty("DBUS_SESSION_BUS_ADDRESS")) return;
   QDBusConnection bus = QDBusConnection::sessionBus();
   if (!bus.isConnected()) return;
+  qRegisterMetaType<QDBusVariant>();  // or the slot's type is unknown and the connection refused
   bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
               SLOT(onSettingChanged(QString,QString,QDBusVariant)));
   QDBusMessage question = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));

@@ -55,7 +55,7 @@ class Models {
 
   static LoadedModel load(const EngineConfig& config) {
     LoadObserver observer;
-    observer.progress = [](const std::string&, double) {};
+    observer.progress = [](const std::string&, double, std::int64_t) {};
     GgufModelProvider provider;
     auto opened = provider.open(config, observer);
     if (!opened) throw std::runtime_error(opened.error().message);

@@ -15,7 +15,7 @@ namespace {
 
 LoadedModel fakeModel(const EngineConfig& config) {
   LoadObserver observer;
-  observer.progress = [](const std::string&, double) {};
+  observer.progress = [](const std::string&, double, std::int64_t) {};
   FakeModelProvider provider(std::make_shared<FakeControl>());
   return provider.open(config, observer).value()->load(config, observer).value();
 }

@@ -7,36 +7,53 @@
 #include <QDBusVariant>
 #include <QProcess>
 #include <QSignalSpy>
+#include <QSocketNotifier>
 #include <QStandardPaths>
 #include <QTest>
+#include <cstdio>
 
 #include "ui/style/theme.h"
 
 namespace {
 
-// Answers as the desktop's portal does.
+constexpr const char* kPortalFlag = "--portal";
+
+// Answers as the desktop's portal does, in a process of its own as the real one; told new values on its input.
 class FakePortal : public QObject {
   Q_OBJECT
   Q_CLASSINFO("D-Bus Interface", "org.freedesktop.portal.Settings")
 
  public:
-  uint scheme = 0;
-  int numReads = 0;
+  // Runs until its input ends. One line of input is one value, one line of output follows it.
+  int serve() {
+    QDBusConnection bus = QDBusConnection::sessionBus();
+    if (!bus.registerService("org.freedesktop.portal.Desktop") ||
+        !bus.registerObject("/org/freedesktop/portal/desktop", this, QDBusConnection::ExportAllSlots)) {
+      return 1;
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    QSocketNotifier input(fileno(stdin), QSocketNotifier::Read);
+    connect(&input, &QSocketNotifier::activated, this, [this] {
+      char line[16];
+      if (std::fgets(line, sizeof line, stdin) == nullptr) return QCoreApplication::quit();
+      tell(QByteArray(line).trimmed().toUInt());
+    });
+    return QCoreApplication::exec();
+  }
 
  public slots:
   QDBusVariant Read(const QString& nameSpace, const QString& key) {
-    ++numReads;
     const bool isOurs = nameSpace == "org.freedesktop.appearance" && key == "color-scheme";
-    return QDBusVariant(QVariant::fromValue(QDBusVariant(isOurs ? scheme : 99)));
+    return QDBusVariant(QVariant::fromValue(QDBusVariant(isOurs ? 1u : 99u)));
   }
 
- public:
-  void change(uint value) {
-    scheme = value;
+ private:
+  static void tell(uint value) {
     QDBusMessage signal = QDBusMessage::createSignal("/org/freedesktop/portal/desktop", "org.freedesktop.portal.Settings",
                                                      "SettingChanged");
     signal << "org.freedesktop.appearance" << "color-scheme" << QVariant::fromValue(QDBusVariant(value));
-    QDBusConnection(QStringLiteral("portal")).send(signal);
+    QDBusConnection::sessionBus().send(signal);
   }
 };
 
@@ -54,8 +71,10 @@ class DesktopSchemeTest : public QObject {
   void textSizeComesBackExactly();
 
  private:
+  void change(uint value) { m_portal.write(QByteArray::number(value) + '\n'); }
+
   QProcess m_bus;
-  FakePortal m_portal;
+  QProcess m_portal;
   bool m_hasPortal = false;
 };
 
@@ -67,13 +86,13 @@ void DesktopSchemeTest::initTestCase() {
   if (!m_bus.waitForReadyRead(5000)) return;
   const QByteArray address = m_bus.readLine().trimmed();
   qputenv("DBUS_SESSION_BUS_ADDRESS", address);
-  QDBusConnection bus = QDBusConnection::connectToBus(QString::fromUtf8(address), "portal");
-  m_hasPortal = bus.isConnected() && bus.registerService("org.freedesktop.portal.Desktop") &&
-                bus.registerObject("/org/freedesktop/portal/desktop", &m_portal, QDBusConnection::ExportAllSlots);
+  m_portal.start(QCoreApplication::applicationFilePath(), {kPortalFlag});
+  m_hasPortal = m_portal.waitForReadyRead(5000) && m_portal.readLine().trimmed() == "ready";
 }
 
 void DesktopSchemeTest::cleanupTestCase() {
-  QDBusConnection::disconnectFromBus("portal");
+  m_portal.closeWriteChannel();
+  m_portal.waitForFinished(3000);
   m_bus.kill();
   m_bus.waitForFinished(3000);
 }
@@ -95,15 +114,13 @@ void DesktopSchemeTest::withoutAPortalThePaletteDecides() {
 
 void DesktopSchemeTest::thePortalDecidesAndIsFollowedLive() {
   if (!m_hasPortal) QSKIP("no dbus-daemon: the portal is not tried");
-  m_portal.scheme = 1;
   ui::style::Theme theme(*qApp);
   QTRY_VERIFY(theme.palette().isDark());
-  QCOMPARE(m_portal.numReads, 1);
-  m_portal.change(2);
+  change(2);
   QTRY_VERIFY(!theme.palette().isDark());
-  m_portal.change(1);
+  change(1);
   QTRY_VERIFY(theme.palette().isDark());
-  m_portal.change(0);  // no preference: the palette again
+  change(0);  // no preference: the palette again
   QTRY_VERIFY(!theme.palette().isDark());
 }
 
@@ -130,5 +147,13 @@ void DesktopSchemeTest::textSizeComesBackExactly() {
   }
 }
 
-QTEST_MAIN(DesktopSchemeTest)
+int main(int argc, char** argv) {
+  if (argc == 2 && qstrcmp(argv[1], kPortalFlag) == 0) {
+    QCoreApplication app(argc, argv);
+    return FakePortal().serve();
+  }
+  QApplication app(argc, argv);
+  DesktopSchemeTest test;
+  return QTest::qExec(&test, argc, argv);
+}
 #include "tst_desktop_scheme.moc"
