@@ -58,6 +58,7 @@ EngineCapabilities FakeEngineHandle::capabilities() const {
 }
 
 void FakeEngineHandle::publish() {
+  if (holdsSnapshots) return;
   ++m_state.version;
   m_state.timeNs = m_nowNs;
   m_state.requests.clear();

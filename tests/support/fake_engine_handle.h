@@ -61,6 +61,7 @@ class FakeEngineHandle : public engine::EngineHandle {
   void setLostEvents(std::uint64_t lost) { m_lost = lost; }
   engine::EngineSnapshot& state() { return m_state; }
   void publish();
+  bool holdsSnapshots = false;  // messages run ahead of the snapshot, as between two publications
 
   // --- EngineHandle
   engine::EngineCapabilities capabilities() const override;

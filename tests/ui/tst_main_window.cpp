@@ -40,6 +40,7 @@ class MainWindowTest : public QObject {
  private slots:
   void anAnswerStreamsAndIsKeptWithItsFigures();
   void regeneratingAndEditingMakeBranches();
+  void whatIsSentBetweenTheModelAndItsSnapshotIsAnswered();
   void stopWorksWhileLoadingPrefillingAndDecoding();
   void twoChatsAreAnsweredInOneBatch();
   void aRefusalIsShownInPlaceAndTheNextRequestWorks();
@@ -105,6 +106,28 @@ void MainWindowTest::regeneratingAndEditingMakeBranches() {
     if (const auto* submit = std::get_if<engine::Submit>(&c)) seeds.insert(submit->spec.sampling.seed);
   }
   QCOMPARE(seeds.size(), 3u);
+}
+
+// The message that a model is there comes before the snapshot that shows it.
+void MainWindowTest::whatIsSentBetweenTheModelAndItsSnapshotIsAnswered() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.fake.loadSteps = 10;
+  stage.start(false);
+  engine::EngineConfig config;
+  config.load.modelPath = "/models/slow.gguf";
+  stage.window.loader().load(config);
+  stage.play(2);
+  stage.fake.holdsSnapshots = true;
+  while (stage.window.loader().isLoading()) stage.play(1);
+  QCOMPARE(stage.window.engineBridge().liveSnapshot()->state, engine::EngineState::Loading);
+  stage.say("hello");
+  stage.fake.holdsSnapshots = false;
+  stage.fake.publish();
+  stage.window.engineBridge().pull();
+  stage.play(200);
+  QCOMPARE(stage.lastMessage()->state, ui::models::MessageState::Complete);
+  QVERIFY(!stage.lastMessage()->text.isEmpty());
 }
 
 void MainWindowTest::stopWorksWhileLoadingPrefillingAndDecoding() {

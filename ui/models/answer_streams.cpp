@@ -107,11 +107,12 @@ void AnswerStreams::onFrame(const bridge::Frame& frame) {
   for (const auto& message : frame.messages) {
     if (const auto* delta = std::get_if<engine::TextDelta>(&message)) onText(*delta);
     if (const auto* finish = std::get_if<engine::RequestFinished>(&message)) onFinished(*finish);
-    if (std::holds_alternative<engine::ModelLoaded>(message)) onLoadEnded(true, {});
     if (const auto* failed = std::get_if<engine::LoadFailed>(&message)) {
-      onLoadEnded(false, QString::fromStdString(failed->error.message));
+      failWaiting(QString::fromStdString(failed->error.message));
     }
   }
+  // by the state that start() looked at: the message that tells of the model may come a frame before it
+  if (frame.liveSnapshot && frame.liveSnapshot->state != engine::EngineState::Loading) submitWaiting();
   // one text signal per answer and frame: views format once, not once a token
   for (auto& [request, text] : std::exchange(m_arrived, {})) {
     if (const AnswerStream* stream = find(engine::RequestId(request)); stream && !text.isEmpty()) {
@@ -152,12 +153,16 @@ void AnswerStreams::onFinished(const engine::RequestFinished& finish) {
   end(AnswerStream(*stream), stateAtEnd(finish.reason), note);
 }
 
-void AnswerStreams::onLoadEnded(bool isLoaded, const QString& sentence) {
-  std::vector<AnswerStream> failed;
+void AnswerStreams::submitWaiting() {
   for (auto& stream : m_streams) {
-    if (stream.phase != AnswerPhase::WaitsForModel) continue;
-    if (isLoaded) submit(stream);
-    else failed.push_back(stream);
+    if (stream.phase == AnswerPhase::WaitsForModel) submit(stream);
+  }
+}
+
+void AnswerStreams::failWaiting(const QString& sentence) {
+  std::vector<AnswerStream> failed;
+  for (const auto& stream : m_streams) {
+    if (stream.phase == AnswerPhase::WaitsForModel) failed.push_back(stream);
   }
   for (const auto& stream : failed) {
     end(stream, MessageState::Failed, tr("The model could not be loaded: %1").arg(sentence));

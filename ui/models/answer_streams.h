@@ -65,7 +65,8 @@ class AnswerStreams : public QObject {
   void onFrame(const bridge::Frame& frame);
   void onText(const engine::TextDelta& delta);
   void onFinished(const engine::RequestFinished& finish);
-  void onLoadEnded(bool isLoaded, const QString& sentence);
+  void submitWaiting();
+  void failWaiting(const QString& sentence);
   void countChunks(const bridge::Frame& frame);
   void followSnapshot(const engine::EngineSnapshot& snapshot);
   void submit(AnswerStream& stream);

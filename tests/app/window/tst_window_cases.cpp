@@ -261,6 +261,7 @@ void WindowCasesTest::theWindowStaysAliveWhileModelsLoad() {
     stage.window.chatList().deleteCurrent();
     stage.window.chatList().newChat();
     const qint64 chat = stage.panel().chatId();
+    stage.draw(1, 3);
     stage.hands.say("sent while loading");
     stage.panel().stop();
     stage.window.chatList().newChat();
@@ -295,12 +296,14 @@ void WindowCasesTest::aPoolForThreeServesEightAlike() {
   }
   QVERIFY(stage.load(m_model, 75, 8));
   std::vector<qint64> chats;
+  stage.window.engineBridge().send(engine::Pause{});  // so that all eight begin together, whatever the machine
   for (int i = 0; i < 8; ++i) {
     stage.window.chatList().newChat();
     chats.push_back(stage.panel().chatId());
     stage.draw(5, 150);
     stage.hands.say(question(i));
   }
+  stage.window.engineBridge().send(engine::Resume{});
   QVERIFY(stage.waitForAnswers());
   QTRY_VERIFY(stage.window.engineBridge().liveSnapshot()->counters.preemptions > 0);
   for (std::size_t i = 0; i < 8; ++i) {
