@@ -17,7 +17,7 @@
 
 #include "tests/support/demo_texts.h"
 #include "tests/support/fake_engine_handle.h"
-#include "tests/support/window_stage.h"
+#include "tests/ui/window_stage.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"

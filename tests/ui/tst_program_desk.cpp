@@ -35,7 +35,7 @@
 #include "ui/style/english_plurals.h"
 #include "ui/views/transcript_view.h"
 
-using tests::WindowStage;
+using test_support::Stage;
 using ui::models::MessageState;
 
 namespace {
@@ -107,7 +107,7 @@ void ProgramDeskTest::init() {
 
 void ProgramDeskTest::aLoadShowsStagesAndBytesAndCanBeGivenUp() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.loadSteps = 20;
   stage.start(false);
   auto& bar = stage.window.loadBar();
@@ -127,7 +127,7 @@ void ProgramDeskTest::aLoadShowsStagesAndBytesAndCanBeGivenUp() {
 
 void ProgramDeskTest::aModelThatDoesNotFitOpensTheDialog() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.freeBytes = 1'000'000;
   stage.start(false);
   stage.window.openModel("/models/huge.gguf");
@@ -143,7 +143,7 @@ void ProgramDeskTest::aModelThatDoesNotFitOpensTheDialog() {
 
 void ProgramDeskTest::switchingAndUnloadingKeepChatsAndSayWhyAnAnswerEnded() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.replyTo = [](const engine::RequestSpec&) {
     return tests::FakeReply{tests::piecesOf(QString("word ").repeated(300).toStdString()), {}, {}};
   };
@@ -168,7 +168,7 @@ void ProgramDeskTest::switchingAndUnloadingKeepChatsAndSayWhyAnAnswerEnded() {
 
 void ProgramDeskTest::recentModelsAreInTheMenuAndForgotten() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start(false);
   QFile there(dir.filePath("there & here.gguf"));
   QVERIFY(there.open(QIODevice::WriteOnly));
@@ -197,7 +197,7 @@ void ProgramDeskTest::recentModelsAreInTheMenuAndForgotten() {
 
 void ProgramDeskTest::filesDroppedAnywhereAreHandedOn() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   QSignalSpy wanted(&stage.window.desk(), &ui::ProgramDesk::filesWanted);
   dropOn(stage.window, {QUrl::fromLocalFile("/models/a b.gguf"), QUrl("https://example.org/x.gguf")});
@@ -228,7 +228,7 @@ void ProgramDeskTest::theFirstRunPageSaysWhatToDoNext() {
     QFile file(dir.filePath(QString("data/tessera/") + name));
     QVERIFY(file.open(QIODevice::WriteOnly));
   }
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start(false);
   auto& page = stage.window.chatPanel().firstRun();
   QVERIFY(page.isVisible());
@@ -257,7 +257,7 @@ void ProgramDeskTest::theFirstRunPageSaysWhatToDoNext() {
 
 void ProgramDeskTest::settingsAreSavedAndAtOnceInForce() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   actionNamed(stage.window, "Settings…")->trigger();
   auto* dialog = shown<ui::panels::SettingsDialog>(stage.window);
@@ -295,7 +295,7 @@ void ProgramDeskTest::settingsAreSavedAndAtOnceInForce() {
 
 void ProgramDeskTest::settingsThatAreCancelledChangeNothing() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   const auto before = stage.window.desk().preferences();
   stage.window.desk().showSettings();
@@ -312,7 +312,7 @@ void ProgramDeskTest::settingsThatAreCancelledChangeNothing() {
 
 void ProgramDeskTest::newChatsBeginWithTheDefaults() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   stage.say("an old chat");
   stage.play(40);
@@ -336,7 +336,7 @@ void ProgramDeskTest::newChatsBeginWithTheDefaults() {
 
 void ProgramDeskTest::theLogAndDiagnosticsHoldNoChatText() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.replyTo = [](const engine::RequestSpec& spec) {
     if (spec.label.empty()) return tests::FakeReply{};
     return tests::FakeReply{{"xylophone"}, engine::FinishReason::Refused, "the template says: zanzibar secret"};
@@ -368,7 +368,7 @@ void ProgramDeskTest::theLogAndDiagnosticsHoldNoChatText() {
 
 void ProgramDeskTest::aboutNamesEveryLibraryAndTheLicence() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   actionNamed(stage.window, "About Tessera")->trigger();
   auto* about = shown<ui::panels::AboutDialog>(stage.window);
@@ -387,7 +387,7 @@ void ProgramDeskTest::aboutNamesEveryLibraryAndTheLicence() {
 void ProgramDeskTest::whatTheLastRunLeftIsSaid() {
   QTemporaryDir dir;
   {
-    WindowStage stage(dir.path());
+    Stage stage(dir.path());
     stage.fake.replyTo = [](const engine::RequestSpec&) {
       return tests::FakeReply{tests::piecesOf(QString("word ").repeated(300).toStdString()), {}, {}};
     };
@@ -396,12 +396,12 @@ void ProgramDeskTest::whatTheLastRunLeftIsSaid() {
     stage.play(20);
     stage.window.saveAll();  // the program ends here without another word
   }
-  WindowStage again(dir.path());
+  Stage again(dir.path());
   again.start();
   QVERIFY2(again.window.banner().text().contains("1 answer was being written"), qPrintable(again.window.banner().text()));
   QCOMPARE(again.lastMessage()->state, MessageState::Interrupted);
   again.window.close();
-  WindowStage third(dir.path());
+  Stage third(dir.path());
   third.start();
   QVERIFY(!third.window.banner().text().contains("being written"));
 }
@@ -409,7 +409,7 @@ void ProgramDeskTest::whatTheLastRunLeftIsSaid() {
 void ProgramDeskTest::anEditThatWasBeingTypedComesBack() {
   QTemporaryDir dir;
   {
-    WindowStage stage(dir.path());
+    Stage stage(dir.path());
     stage.start();
     stage.say("first question");
     stage.play(40);
@@ -419,7 +419,7 @@ void ProgramDeskTest::anEditThatWasBeingTypedComesBack() {
     stage.window.chatPanel().composer().setText("first question, but bett");
     QTest::qWait(600);
   }
-  WindowStage again(dir.path());
+  Stage again(dir.path());
   again.start();
   again.window.chatList().setCurrentChat(again.window.conversations().chats().back().id);  // the other one is new
   auto& composer = again.window.chatPanel().composer();
@@ -430,7 +430,7 @@ void ProgramDeskTest::anEditThatWasBeingTypedComesBack() {
 
 void ProgramDeskTest::longTypingIsSavedWithoutAPause() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start(false);
   auto& edit = stage.window.chatPanel().composer().edit();
   QString typed;
@@ -445,7 +445,7 @@ void ProgramDeskTest::longTypingIsSavedWithoutAPause() {
 
 void ProgramDeskTest::theChatIsCopiedAsMarkdownWithAKey() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   stage.say("Say something");
   stage.play(40);

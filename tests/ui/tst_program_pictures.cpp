@@ -12,7 +12,7 @@
 #include "ui/program_desk.h"
 #include "ui/style/english_plurals.h"
 
-using tests::WindowStage;
+using test_support::Stage;
 
 namespace {
 
@@ -42,7 +42,7 @@ void ProgramPicturesTest::pictures() {
     widget.grab().save(QString("%1/%2.png").arg(out, name));
   };
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.loadSteps = 20;
   stage.fake.replyTo = [](const engine::RequestSpec&) {
     return tests::FakeReply{tests::piecesOf("<think>\nThe user wants the weather.\nI should call a tool.\n</think>\n\nI look it up.\n"

@@ -4,7 +4,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "tests/support/window_stage.h"
+#include "tests/ui/window_stage.h"
 #include "ui/panels/banner.h"
 
 using test_support::Stage;

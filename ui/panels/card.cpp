@@ -1,10 +1,10 @@
 #include "ui/panels/card.h"
 
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QVBoxLayout>
 
 #include "ui/views/figure_label.h"
+#include "ui/views/title_label.h"
 
 namespace ui::panels {
 
@@ -17,15 +17,13 @@ constexpr int kSide = 14, kTop = 10, kBottom = 12, kUnderTitle = 8;
 Card::Card(const QString& title, QWidget* parent)
     : QFrame(parent),
       m_head(new QFrame),
-      m_title(new QLabel(title)),
+      m_title(new views::TitleLabel(title)),
       m_figure(new views::FigureLabel),
       m_headRow(new QHBoxLayout(m_head)),
       m_body(new QVBoxLayout(this)) {
   setProperty("role", "card");
   setAccessibleName(title);
   m_title->setProperty("role", "title");
-  m_title->setMinimumWidth(48);  // a narrow card shows the beginning; whole in the tooltip
-  m_title->setToolTip(title);
   m_headRow->setContentsMargins(0, 0, 0, 0);
   m_headRow->setSpacing(8);
   m_headRow->addWidget(m_title);
@@ -35,10 +33,7 @@ Card::Card(const QString& title, QWidget* parent)
   m_body->addWidget(m_head);
 }
 
-void Card::setTitle(const QString& title) {
-  m_title->setText(title);
-  m_title->setToolTip(title);
-}
+void Card::setTitle(const QString& title) { m_title->setTitle(title); }
 
 void Card::setFigure(const QString& figure) {
   if (figure == m_figureText) return;

@@ -5,11 +5,11 @@
 #include <QString>
 
 class QHBoxLayout;
-class QLabel;
 class QVBoxLayout;
 
 namespace ui::views {
 class FigureLabel;
+class TitleLabel;
 }
 
 namespace ui::panels {
@@ -33,7 +33,7 @@ class Card : public QFrame {
 
  private:
   QFrame* m_head;
-  QLabel* m_title;
+  views::TitleLabel* m_title;
   views::FigureLabel* m_figure;
   QHBoxLayout* m_headRow;
   QVBoxLayout* m_body;

@@ -17,6 +17,7 @@ namespace ui::panels {
 namespace {
 
 constexpr int kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
+constexpr int kNarrowName = 130, kWideName = 260;  // of the model, px
 
 }  // namespace
 
@@ -126,7 +127,8 @@ void HeaderBar::resizeEvent(QResizeEvent* event) {
 
 void HeaderBar::showModel() {
   if (m_loader.isLoading()) {
-    m_model->setText(tr("loading %1 …").arg(QFileInfo(m_loader.loadingPath()).fileName().left(28)));
+    const QString file = QFileInfo(m_loader.loadingPath()).fileName();
+    m_model->setText(tr("loading %1").arg(m_model->fontMetrics().elidedText(file, Qt::ElideMiddle, kWideName)));
     m_device->hide();
     m_kv->hide();
     return;
@@ -141,9 +143,11 @@ void HeaderBar::showModel() {
   const auto& info = *live->model;
   // the transport needs the room in a narrow window
   const bool hasTransport = m_perspective != Perspective::Chat;
-  const int nameLength = hasTransport && width() < kDeviceNeedsWidth ? 14 : 32;
-  m_model->setText(QStringLiteral("%1 · %2 ▾").arg(QString::fromStdString(info.name).left(nameLength).trimmed(),
-                                                  QString::fromStdString(info.quantisation)));
+  const int room = hasTransport && width() < kDeviceNeedsWidth ? kNarrowName : kWideName;
+  QString name = QString::fromStdString(info.name);
+  const QString quantisation = QString::fromStdString(info.quantisation);
+  if (!name.contains(quantisation, Qt::CaseInsensitive)) name += QStringLiteral(" · ") + quantisation;
+  m_model->setText(m_model->fontMetrics().elidedText(name, Qt::ElideMiddle, room) + QStringLiteral(" ▾"));
   m_model->setToolTip(QString::fromStdString(info.path));
   QString device = tr("%1 · %n thread(s)", nullptr, info.threads).arg(QString::fromStdString(info.backend));
   if (m_perspective != Perspective::Chat || !info.isaNote.empty()) {

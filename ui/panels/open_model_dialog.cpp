@@ -12,6 +12,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "ui/panels/load_choices.h"
 #include "ui/style/format.h"
 
 namespace ui::panels {
@@ -60,11 +61,7 @@ void OpenModelDialog::buildWidgets(const engine::EngineConfig& initial, const QS
   m_context = makeSpin(this, 0, 10'000'000, load.maxContext, tr("the model's"), tr("Longest context, tokens"));
   m_kvDtype = new QComboBox(this);
   m_kvDtype->setAccessibleName(tr("KV cache type"));
-  m_kvDtype->addItem(tr("default"), int(engine::KvDType::Default));
-  for (auto dtype : {engine::KvDType::F32, engine::KvDType::F16, engine::KvDType::BF16,
-                     engine::KvDType::Fp8, engine::KvDType::Int8, engine::KvDType::Int4}) {
-    m_kvDtype->addItem(QString::fromLatin1(engine::kvDTypeName(dtype)), int(dtype));
-  }
+  addKvTypes(*m_kvDtype);
   m_kvDtype->setCurrentIndex(std::max(0, m_kvDtype->findData(int(load.kvDtype))));
   m_blockSize = new QComboBox(this);
   m_blockSize->setAccessibleName(tr("Tokens in a KV block"));
@@ -75,10 +72,7 @@ void OpenModelDialog::buildWidgets(const engine::EngineConfig& initial, const QS
   m_threads = makeSpin(this, 0, 1024, load.threads, tr("physical cores"), tr("Threads"));
   m_isa = new QComboBox(this);
   m_isa->setAccessibleName(tr("Instruction set"));
-  for (auto isa : {engine::IsaKind::Auto, engine::IsaKind::Reference, engine::IsaKind::Avx2, engine::IsaKind::AvxVnni,
-                   engine::IsaKind::Avx512Vnni}) {
-    m_isa->addItem(QString::fromLatin1(engine::isaName(isa)), int(isa));
-  }
+  addInstructionSets(*m_isa);
   m_isa->setCurrentIndex(std::max(0, m_isa->findData(int(load.isa))));
   m_table = new QTableWidget(0, 3, this);
   m_table->setHorizontalHeaderLabels({tr("memory for"), tr("size"), tr("how it comes about")});

@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ui/panels/load_choices.h"
+
 namespace ui::panels {
 
 using models::Preferences;
@@ -149,17 +151,11 @@ QWidget* SettingsDialog::makeEngine() {
   auto* form = makeForm(page);
   m_threads = makeSpin(0, 1024, tr("Threads"), tr("physical cores"));
   m_isa = makeChoice(tr("Instruction set"));
-  for (auto isa : {engine::IsaKind::Auto, engine::IsaKind::Reference, engine::IsaKind::Avx2, engine::IsaKind::AvxVnni,
-                   engine::IsaKind::Avx512Vnni}) {
-    m_isa->addItem(QString::fromLatin1(engine::isaName(isa)), int(isa));
-  }
+  addInstructionSets(*m_isa);
   m_context = makeSpin(0, 10'000'000, tr("Longest context, tokens"), tr("the model's"));
   m_kvMegabytes = makeSpin(0, 4'000'000, tr("KV memory, MB"), tr("a quarter of free memory"));
   m_kvDtype = makeChoice(tr("KV cache type"));
-  m_kvDtype->addItem(tr("default"), int(engine::KvDType::Default));
-  for (auto dtype : {engine::KvDType::F32, engine::KvDType::F16, engine::KvDType::BF16}) {
-    m_kvDtype->addItem(QString::fromLatin1(engine::kvDTypeName(dtype)), int(dtype));
-  }
+  addKvTypes(*m_kvDtype);
   m_blockSize = makeChoice(tr("Tokens in a KV block"));
   for (int size = 1; size <= 256; size *= 2) m_blockSize->addItem(QString::number(size), size);
   m_maxSeqs = makeSpin(1, 1'000'000, tr("Most requests in a batch"));

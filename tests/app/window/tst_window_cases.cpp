@@ -10,7 +10,7 @@
 #include "tests/engine/model/hostile_gguf.h"
 #include "tests/support/cli_runner.h"
 #include "tests/support/tiny_model.h"
-#include "tests/support/window_stage.h"
+#include "tests/ui/window_stage.h"
 #include "ui/panels/banner.h"
 #include "ui/views/message_text.h"
 #include "ui/views/transcript_view.h"

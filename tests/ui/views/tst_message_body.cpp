@@ -16,7 +16,7 @@
 #include "ui/views/tool_call_card.h"
 #include "ui/views/transcript_view.h"
 
-using tests::WindowStage;
+using test_support::Stage;
 using ui::views::BodyKind;
 using ui::views::MessageBody;
 
@@ -26,7 +26,7 @@ const char* const kCallAnswer =
     "<think>\nThey want the weather.\n</think>\n\nI look it up.\n<tool_call>\n"
     "{\"name\": \"get_weather\", \"arguments\": {\"town\": \"Oslo\", \"days\": 3}}\n</tool_call>\n";
 
-ui::views::MessageView* viewOfLast(WindowStage& stage) {
+ui::views::MessageView* viewOfLast(Stage& stage) {
   return stage.window.chatPanel().transcript().view(stage.lastMessage()->id);
 }
 
@@ -119,7 +119,7 @@ void MessageBodyTest::anOrdinaryAnswerIsOneText() {
 
 void MessageBodyTest::aResultIsTypedAndSentBackAsATool() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.replyTo = [n = 0](const engine::RequestSpec&) mutable {
     return tests::FakeReply{tests::piecesOf(n++ == 0 ? kCallAnswer : "It is cold in Oslo."), {}, {}};
   };
@@ -148,7 +148,7 @@ void MessageBodyTest::aResultIsTypedAndSentBackAsATool() {
 
 void MessageBodyTest::aTemplateWithoutToolsRefusesInOneSentence() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.fake.replyTo = [](const engine::RequestSpec&) { return tests::FakeReply{tests::piecesOf(kCallAnswer), {}, {}}; };
   stage.start();
   auto info = std::make_shared<engine::ModelInfo>(*stage.fake.state().model);
@@ -165,7 +165,7 @@ void MessageBodyTest::aTemplateWithoutToolsRefusesInOneSentence() {
 
 void MessageBodyTest::toolsOfAChatReachTheModel() {
   QTemporaryDir dir;
-  WindowStage stage(dir.path());
+  Stage stage(dir.path());
   stage.start();
   auto& conversations = stage.window.conversations();
   const qint64 chat = stage.window.chatPanel().chatId();
