@@ -21,6 +21,7 @@ constexpr double kWords = 132, kMostBar = 44, kFoot = 18, kHead = 16;
 }  // namespace
 
 AcceptanceView::AcceptanceView(QWidget* parent) : QWidget(parent) {
+  setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
   setAccessibleName(tr("Accepted by draft position"));
 }
 
@@ -92,6 +93,7 @@ void AcceptanceView::paintWords(QPainter& painter) const {
 
 void AcceptanceView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
+  painter.fillRect(rect(), style::paletteOf(palette()).color(Role::Panel));
   if (!m_emptyText.isEmpty()) {
     painter.setFont(style::textFont(13));
     painter.setPen(style::paletteOf(palette()).color(Role::MutedText));

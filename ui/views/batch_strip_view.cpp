@@ -34,6 +34,7 @@ BatchStripView::BatchStripView(bridge::Selection& selection,
                                QWidget* parent)
     : QWidget(parent), m_selection(selection), m_record(record), m_history(record.steps()) {
   setMouseTracking(true);
+  setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Batch of each iteration"));
   connect(&m_selection, &bridge::Selection::changed, this, qOverload<>(&QWidget::update));
@@ -127,7 +128,7 @@ void BatchStripView::paintBase() {
   const double ratio = devicePixelRatioF();
   m_base = QPixmap((QSizeF(size()) * ratio).toSize());
   m_base.setDevicePixelRatio(ratio);
-  m_base.fill(Qt::transparent);
+  m_base.fill(style::paletteOf(this->palette()).color(Role::Panel));
   QPainter painter(&m_base);
   const style::Palette& palette = style::paletteOf(this->palette());
   const auto& columns = m_history.columns();

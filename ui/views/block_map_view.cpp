@@ -37,6 +37,7 @@ BlockMapView::BlockMapView(bridge::Selection& selection,
                            QWidget* parent)
     : QWidget(parent), m_selection(selection), m_hues(hues) {
   setMouseTracking(true);
+  setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("KV block map"));
   setAccessibleDescription(tr("One cell for each block of the KV cache; arrow keys move over blocks"));
@@ -144,7 +145,7 @@ void BlockMapView::paintBase() {
   const double ratio = devicePixelRatioF();
   m_base = QPixmap((QSizeF(size()) * ratio).toSize());
   m_base.setDevicePixelRatio(ratio);
-  m_base.fill(Qt::transparent);
+  m_base.fill(style::paletteOf(this->palette()).color(Role::Panel));
   QPainter painter(&m_base);
   const style::Palette& palette = style::paletteOf(this->palette());
   for (const models::BlockCell& cell : m_arrangement.cells) paintCell(painter, cell);

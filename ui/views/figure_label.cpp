@@ -8,6 +8,7 @@ namespace ui::views {
 
 FigureLabel::FigureLabel(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
 }
 
 void FigureLabel::setText(const QString& text) {
@@ -22,6 +23,7 @@ QSize FigureLabel::sizeHint() const { return {100, fontMetrics().height() + 2}; 
 
 void FigureLabel::paintEvent(QPaintEvent*) {
   QPainter painter(this);
+  painter.fillRect(rect(), style::paletteOf(palette()).color(style::Role::Panel));
   painter.setPen(style::paletteOf(palette()).color(style::Role::MutedText));
   painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter, fontMetrics().elidedText(m_text, Qt::ElideRight, width()));
 }

@@ -31,6 +31,7 @@ QString duration(std::int64_t ns) { return style::formatMs(static_cast<double>(n
 TimelineView::TimelineView(bridge::Selection& selection, const models::TimelineLanes& lanes, QWidget* parent)
     : QWidget(parent), m_selection(selection), m_lanes(lanes) {
   setMouseTracking(true);
+  setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Requests over time"));
   setAccessibleDescription(tr("One row for each request; up and down choose a request, left and right its slices"));

@@ -69,7 +69,7 @@ void TimelineView::paintBase() {
   const double ratio = devicePixelRatioF();
   m_base = QPixmap((QSizeF(size()) * ratio).toSize());
   m_base.setDevicePixelRatio(ratio);
-  m_base.fill(Qt::transparent);
+  m_base.fill(style::paletteOf(this->palette()).color(Role::Panel));
   m_isDirty = false;
   QPainter painter(&m_base);
   if (m_lanes.lanes().empty()) {
