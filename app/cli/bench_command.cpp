@@ -18,6 +18,7 @@
 #include "app/cli/model_choice.h"
 #include "app/cli/number_text.h"
 #include "app/cli/prompt_synthesis.h"
+#include "app/cli/scheduler_bench.h"
 #include "kernels/cpu/machine_probe.h"
 
 namespace app::cli {
@@ -27,12 +28,14 @@ namespace {
 using namespace engine;
 
 constexpr std::int64_t kMaxBatch = 4096, kMaxTokens = 1 << 24, kMaxRepeats = 1000;
+constexpr std::int64_t kLookupTokens = 32768;
 
 struct BenchOptions {
   ModelChoice model;
   EngineConfig config;
   std::int64_t promptTokens = 512, genTokens = 128, repeats = 3;
   std::vector<std::int64_t> batches = {1, 8, 32}, depths = {0};
+  bool isSchedulerOnly = false;
   bool isJson = false;
 };
 
@@ -231,9 +234,66 @@ Result<void> measureRows(BenchRunner& runner,
   return {};
 }
 
+// What 95 in 100 stay below; times is not empty.
+double highOf(std::vector<double> times) {
+  std::ranges::sort(times);
+  return times[times.size() * 95 / 100];
+}
+
+Result<Json> schedulerRow(CliIo& io,
+                          const EngineConfig& config,
+                          const BenchCase& benchCase,
+                          std::int64_t repeats) {
+  std::vector<double> medians, highs;
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    std::vector<double> times = TRY(measureSchedulerSteps(config, benchCase, io.cancel));
+    highs.push_back(highOf(times));
+    medians.push_back(medianOf(std::move(times)).value());
+  }
+  return Json{{"batch", benchCase.batch},
+              {"depth", benchCase.depth},
+              {"schedule_us_p50", medianOf(std::move(medians)).value()},
+              {"schedule_us_p95", medianOf(std::move(highs)).value()}};
+}
+
+std::string schedulerTextOf(const Json& rows, double lookupUs) {
+  std::string text = fmt::format("{:>6} {:>7} {:>14} {:>14}\n", "users", "depth", "us a step",
+                                 "95 in 100");
+  for (const Json& row : rows) {
+    text += fmt::format("{:>6} {:>7} {:>14} {:>14}\n", row["batch"].get<std::int64_t>(),
+                        row["depth"].get<std::int64_t>(), cellText(row["schedule_us_p50"], 1, 1),
+                        cellText(row["schedule_us_p95"], 1, 1));
+  }
+  return text + fmt::format("{:.1f} us to find {} tokens in the prefix cache\n", lookupUs,
+                            kLookupTokens);
+}
+
+// Needs no model and computes nothing: what is left of a step when its numbers take no time.
+int runSchedulerBench(CliIo& io, const BenchOptions& options) {
+  const std::vector<BenchCase> cases = casesOf(options);
+  const EngineConfig config = configFor(options, cases);
+  Json rows = Json::array();
+  bool isCancelled = false;
+  for (const BenchCase& benchCase : cases) {
+    auto row = schedulerRow(io, config, benchCase, options.repeats);
+    isCancelled = !row && row.error().code == ErrorCode::Cancelled;
+    if (isCancelled) break;
+    if (!row) return fail(io, row.error());
+    rows.push_back(std::move(row).value());
+  }
+  const double lookupUs = measurePrefixLookup(config.load.blockSize, kLookupTokens);
+  if (!options.isJson) {
+    return writeOutcome(io, std::nullopt, schedulerTextOf(rows, lookupUs), isCancelled);
+  }
+  const Json document = {
+      {"rows", rows}, {"lookup_tokens", kLookupTokens}, {"lookup_us", lookupUs}};
+  return writeOutcome(io, document, {}, isCancelled);
+}
+
 int runBench(CliIo& io, const BenchOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
   const ScopedInterrupt interrupt(io.cancel);
+  if (options.isSchedulerOnly) return runSchedulerBench(io, options);
   const auto vocabulary = openVocabulary(options.model);
   if (!vocabulary) return fail(io, vocabulary.error());
   const std::vector<BenchCase> cases = casesOf(options);
@@ -272,6 +332,8 @@ CommandRun setUpBench(CLI::App& app) {
   list("--depth", options->depths,
        "tokens in the cache before the prompt: whole numbers of at least 0, by comma");
   flags.whole("--repeats", options->repeats, "a whole number of at least 1; medians are told");
+  flags.toggle("--scheduler", options->isSchedulerOnly,
+               "without a model: what scheduler and cache cost a step");
   addModelFlag(flags, options->model);
   addEngineFlags(flags, options->config);
   flags.toggle("--json", options->isJson, "one JSON document: isa, threads, rows");

@@ -125,6 +125,12 @@ def limit_rows(model, options, peer):
     return rows
 
 
+def scheduler_rows():
+    steps, lookup = ours.scheduler_costs(list(cases.SCHEDULER))
+    rows = {limit.key: report.limit_row(limit, steps[users]) for users, limit in cases.SCHEDULER.items()}
+    return rows | {cases.PREFIX_LOOKUP.key: report.limit_row(cases.PREFIX_LOOKUP, lookup)}
+
+
 def check_claims(options):
     """What the field says beside what is found here; nothing is missed when a claim does not hold."""
     rows = claims.check(find_models(options)[0])
@@ -146,7 +152,9 @@ def main():
     peer = peers.Peer(folder, options.threads) if folder else None
     rounds = 1 if options.quick else options.rounds
     document = {"threads": options.threads, "rounds": rounds, "quiet": True, "models": {}}
-    misses = 0
+    document["scheduler"] = scheduler_rows()
+    report.print_limits({}, document["scheduler"])
+    misses = sum(row["misses"] for row in document["scheduler"].values())
     for model in find_models(options):
         is_default = "SmolLM2" in model.name
         results = measure_rounds(model, options, peer, document)

@@ -53,4 +53,8 @@ SCORE_MEMORY = Limit("peak, score", "MB")  # the same bound: no room for all log
 MEMORY_OF_PEER = Limit("peak, generate", "MB", of_peer=1.1)
 STEP = Limit("step of 5 / step of 1", "x", bound=2.0)
 DIVERGENCE = Limit("KL divergence to f32", "nats", of_peer=1.0)
+# scheduler and cache alone, without a model
+SCHEDULER = {users: Limit(f"scheduler and cache, {users} users", "us a step", bound=bound)
+             for users, bound in ((256, 50.0), (2048, 200.0))}
+PREFIX_LOOKUP = Limit("prefix lookup, 32,768 tokens", "us", bound=1000.0)
 PROCESSOR = Limit("processor s per 1,000 tokens", "s")

@@ -24,6 +24,15 @@ def measure(model, threads, case):
             "bandwidth_fraction": row["bandwidth_fraction"], "peak_fraction": row["peak_fraction"]}
 
 
+def scheduler_costs(counts):
+    """({users: us a step}, us of a prefix lookup): medians, of this process's own time."""
+    users = ",".join(str(count) for count in counts)
+    done = run([CLI, "bench", "--scheduler", "--json", "--batch", users, "--max-batched-tokens", 2 * max(counts),
+                "--prompt-tokens", 200, "--gen-tokens", 400, "--repeats", 9])
+    document = json.loads(done.output) if done else fail("tessera-cli bench --scheduler failed")
+    return {row["batch"]: row["schedule_us_p50"] for row in document["rows"]}, document["lookup_us"]
+
+
 def step_ratio(model, threads):
     """Time of a step of five tokens over that of a step of one."""
     _, document = must_run(model, "bench", "--threads", threads, "--prompt-tokens", 16, "--gen-tokens", 64,

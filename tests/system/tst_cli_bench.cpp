@@ -51,6 +51,7 @@ class TestCliBench : public QObject {
   void figuresAreThoseOfRealSteps();
   void floatsHaveNoInt8Peak();
   void theTextIsATable();
+  void theSchedulerAloneNeedsNoModel();
   void aPoolThatIsTooSmallSaysSo();
   void aContextThatIsTooShortSaysSo();
   void wrongUsageExitsTwo_data();
@@ -170,6 +171,26 @@ void TestCliBench::theTextIsATable() {
   const QString text = QString::fromStdString(outcome.out);
   QCOMPARE(text.count('\n'), 4);  // the model, the heads, two rows
   QVERIFY(text.contains("decode tok/s"));
+}
+
+void TestCliBench::theSchedulerAloneNeedsNoModel() {
+  Strings words = {"bench", "--scheduler", "--json", "--model", "/no/such/file"};
+  words.insert(words.end(), {"--batch", "2,30", "--prompt-tokens", "20", "--gen-tokens", "12",
+                             "--depth", "0,7", "--repeats", "1"});
+  const CliOutcome outcome = runCli(words);
+  QVERIFY2(outcome.exitCode == 0, outcome.err.c_str());
+  const json document = outcome.json();
+  QCOMPARE(document["rows"].size(), std::size_t{4});
+  for (const json& row : document["rows"]) {
+    QVERIFY(row["schedule_us_p50"].get<double>() > 0);
+    QVERIFY(row["schedule_us_p95"].get<double>() >= row["schedule_us_p50"].get<double>());
+  }
+  QCOMPARE(document["lookup_tokens"], json(32768));
+  QVERIFY(document["lookup_us"].get<double>() > 0);
+  words.insert(words.end(), {"--kv-blocks", "40"});
+  const CliOutcome small = runCli(words);
+  QVERIFY2(small.isCleanFailure(1), small.err.c_str());
+  QVERIFY2(small.err.find("pool is too small for 30 users") != std::string::npos, small.err.c_str());
 }
 
 void TestCliBench::aPoolThatIsTooSmallSaysSo() {
