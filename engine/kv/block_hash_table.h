@@ -22,6 +22,9 @@ class BlockHashTable {
 
   std::size_t size() const { return m_size; }
 
+  // Asks for the memory that a look for it will need.
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&m_places[hash & m_mask], 1); }
+
   // -1 when there is none.
   std::int32_t find(std::uint64_t hash) const {
     const Place& place = m_places[indexOf(hash)];

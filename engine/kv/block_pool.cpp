@@ -1,6 +1,7 @@
 #include "engine/kv/block_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -8,9 +9,12 @@
 namespace engine::kv {
 
 BlockPool::BlockPool(std::int64_t numBlocks, int blockSize, BlockEventSink sink)
-    : m_numBlocks(numBlocks), m_blockSize(blockSize), m_sink(std::move(sink)) {
+    : m_numBlocks(numBlocks),
+      m_blockSize(blockSize),
+      m_blockShift(std::countr_zero(static_cast<unsigned>(blockSize))),
+      m_sink(std::move(sink)) {
   CHECK(numBlocks >= 0 && numBlocks <= INT32_MAX - 2);
-  CHECK(blockSize >= 1);
+  CHECK(blockSize >= 1 && std::has_single_bit(static_cast<unsigned>(blockSize)));
   m_blocks.resize(static_cast<std::size_t>(numBlocks) + 2);
   m_imageEpoch.assign(m_blocks.size(), 0);
   for (const std::size_t head : {freeHead(), cachedHead()}) {

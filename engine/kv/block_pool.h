@@ -38,6 +38,7 @@ struct Block {
 // exactly the state at its begin, list orders included (before-images of touched blocks).
 class BlockPool {
  public:
+  // blockSize: a power of two.
   BlockPool(std::int64_t numBlocks, int blockSize, BlockEventSink sink = {});
 
   // Called with a cached block before it is handed out: drops what could still find it.
@@ -47,6 +48,9 @@ class BlockPool {
   void setStep(StepId step) { m_step = step; }
 
   int blockSize() const { return m_blockSize; }
+
+  // Logical block of a position.
+  std::int64_t blockOf(std::int64_t position) const { return position >> m_blockShift; }
 
   std::int64_t numBlocks() const { return m_numBlocks; }
 
@@ -123,7 +127,7 @@ class BlockPool {
   void record(BlockOp op, std::size_t index, RequestId request, std::int32_t logical);
 
   std::int64_t m_numBlocks;
-  int m_blockSize;
+  int m_blockSize, m_blockShift;
   BlockEventSink m_sink;
   std::function<void(BlockId)> m_evictionHook;
   StepId m_step{0};

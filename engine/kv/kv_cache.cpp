@@ -1,7 +1,6 @@
 #include "engine/kv/kv_cache.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -14,7 +13,6 @@ KvCache::KvCache(const KvCacheConfig& config, BlockEventSink sink)
       m_pool(config.numBlocks, config.blockSize, std::move(sink)),
       m_index(config.blockSize, config.numBlocks),
       m_swapSpace(config.swapBlocks) {
-  CHECK(std::has_single_bit(static_cast<unsigned>(config.blockSize)));
   m_placement.isContiguous = config.allocator == AllocatorKind::Contiguous;
   m_placement.runBlocks = blocksFor(config.maxContext);
   m_pool.setEvictionHook([this](BlockId block) {
@@ -71,7 +69,7 @@ void KvCache::markWritten(const BlockTable& table, std::int64_t first, std::int6
   const std::int64_t size = m_config.blockSize;
   const std::int64_t end = first + num;
   CHECK(first >= 0 && end <= table.capacity());
-  for (std::int64_t i = first / size; i * size < end; ++i) {
+  for (std::int64_t i = m_pool.blockOf(first); i * size < end; ++i) {
     m_pool.setFilled(table.at(i), static_cast<int>(std::min(size, end - i * size)));
   }
 }
@@ -80,8 +78,7 @@ std::int64_t KvCache::publish(BlockTable& table,
                               const PrefixQuery& query,
                               std::int64_t published,
                               std::int64_t numComputed) {
-  if (!canShare()) return published;
-  for (; (published + 1) * m_config.blockSize <= numComputed; ++published) {
+  for (; mayPublish(published, numComputed); ++published) {
     const BlockId mine = table.at(published);
     // other holders may come to it over another block, which would make way before this one
     if (m_pool.block(mine).refCount > 1 && m_pool.block(mine).hash == 0) return published;

@@ -73,6 +73,16 @@ class KvCache {
   void release(BlockTable& table);
   // Positions [first, first + num) of the sequence have been written by a committed step.
   void markWritten(const BlockTable& table, std::int64_t first, std::int64_t num);
+  // Whether publish() has something to do, and the beginning of it for many sequences before the
+  // first is published: the memory that holds block `published` in the index, if any, is far away.
+  bool mayPublish(std::int64_t published, std::int64_t numComputed) const {
+    return canShare() && (published + 1) * m_config.blockSize <= numComputed;
+  }
+
+  void preparePublish(const PrefixQuery& query, std::int64_t published) const {
+    m_index.prefetch(query, static_cast<std::size_t>(published));
+  }
+
   // Makes full blocks [published, numComputed / blockSize) findable; numComputed counts only tokens
   // that stand (no rejected draft). A block whose tokens are already findable in another one is
   // exchanged for that one and given back. Returns how many blocks of the table are findable now.

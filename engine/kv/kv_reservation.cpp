@@ -14,9 +14,9 @@ std::int64_t blocksToGrow(const BlockPool& pool,
                           const Placement& placement) {
   if (num <= 0) return 0;
   if (placement.isContiguous) return table.size() == 0 ? placement.runBlocks : 0;
-  const std::int64_t end = (first + num - 1) / pool.blockSize() + 1;
+  const std::int64_t end = pool.blockOf(first + num - 1) + 1;
   std::int64_t count = end > table.size() ? end - table.size() : 0;
-  for (std::int64_t i = first / pool.blockSize(); i < end && i < table.size(); ++i) {
+  for (std::int64_t i = pool.blockOf(first); i < end && i < table.size(); ++i) {
     if (pool.block(table.at(i)).refCount > 1) ++count;
   }
   return count;
@@ -83,8 +83,8 @@ bool KvReservation::tryGrow(BlockTable& table,
     m_changes.push_back({&table, TableChange::Kind::Resized, oldSize, BlockId(), {}});
     return true;
   }
-  const auto begin = static_cast<std::size_t>(first / m_pool.blockSize());
-  const auto end = static_cast<std::size_t>((first + num - 1) / m_pool.blockSize() + 1);
+  const auto begin = static_cast<std::size_t>(m_pool.blockOf(first));
+  const auto end = static_cast<std::size_t>(m_pool.blockOf(first + num - 1) + 1);
   for (std::size_t i = begin; i < end && i < oldSize; ++i) {
     const Block& block = m_pool.block(table.entries()[i]);
     if (block.refCount > 1) {

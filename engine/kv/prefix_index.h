@@ -41,6 +41,11 @@ class PrefixIndex {
   // Why the match ended; looks at a bounded number of neighbours.
   void explain(const PrefixQuery& query, PrefixMatch& match) const;
 
+  // Asks for the memory that a look for block i will need.
+  void prefetch(const PrefixQuery& query, std::size_t i) const {
+    m_byHash.prefetch(query.chain->hashOf(i, query.tokens));
+  }
+
   // Block i of the sequence, full and committed, under `parent` (none for i = 0), which is
   // findable. Returns the block that is findable under these tokens now: `block`, or the one that
   // was there.

@@ -99,7 +99,10 @@ StepSummary summariseStep(const StepPlan& plan) {
   out.decodeTokens = plan.decodeTokens;
   out.draftTokens = plan.draftTokens;
   out.limit = plan.limit;
-  out.decisions = plan.decisions;
+  for (const PlanRow& row : plan.rows) {
+    out.decisions.push_back({row.request, row.reason, row.numTokens, row.a, row.b});
+  }
+  out.decisions.insert(out.decisions.end(), plan.rowless.begin(), plan.rowless.end());
   return out;
 }
 

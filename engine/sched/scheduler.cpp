@@ -53,11 +53,12 @@ std::optional<Refusal> Scheduler::submit(SequenceSpec spec) {
   const RequestId id = spec.id;
   if (spec.root.isNone()) spec.root = id;
   kv::HashChain chain = m_cache.makeChain(spec.cacheNamespace);
-  auto sequence = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, std::move(chain),
-                                             m_cache.config().blockSize);
-  sequence->progress.waitingSince = m_counters.steps;
-  enqueue(*sequence);
-  m_sequences.emplace(id, std::move(sequence));
+  Sequence& sequence = m_sequences
+                           .try_emplace(id, std::move(spec), ++m_arrivals, std::move(chain),
+                                        m_cache.config().blockSize)
+                           .first->second;
+  sequence.progress.waitingSince = m_counters.steps;
+  enqueue(sequence);
   return std::nullopt;
 }
 
@@ -70,13 +71,13 @@ void Scheduler::enqueue(Sequence& sequence) {
 
 const Sequence* Scheduler::find(RequestId id) const {
   const auto found = m_sequences.find(id);
-  return found == m_sequences.end() ? nullptr : found->second.get();
+  return found == m_sequences.end() ? nullptr : &found->second;
 }
 
-Sequence& Scheduler::known(RequestId id) const {
+Sequence& Scheduler::known(RequestId id) {
   const auto found = m_sequences.find(id);
   CHECK(found != m_sequences.end());
-  return *found->second;
+  return found->second;
 }
 
 std::vector<const Sequence*> Scheduler::waiting() const {
@@ -117,7 +118,7 @@ FinishedRequest Scheduler::remove(Sequence& sequence, const Ending& ending) {
   ended.usage.completionTokens = sequence.numOutput();
   ended.usage.cachedTokens = std::max<std::int64_t>(0, sequence.progress.cachedTokens);
   ended.preemptions = sequence.progress.preemptions;
-  m_sequences.erase(sequence.spec.id);
+  m_sequences.erase(ended.request);
   return ended;
 }
 
@@ -130,38 +131,39 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
   }
   SequenceSpec spec = parent.spec;
   spec.id = childId;
-  auto child = std::make_unique<Sequence>(std::move(spec), ++m_arrivals, parent.chain,
-                                          m_cache.config().blockSize);
-  child->tokens = parent.tokens;
-  if (!parent.isHeld()) child->tokens.pop_back();
-  child->tokens.push_back(lastToken);
-  child->rootArrival = parent.rootArrival;
-  child->hasBranched = parent.hasBranched = true;
-  child->reason = parent.reason;
-  child->firstTokenNs = parent.firstTokenNs;
-  child->lastTokenNs = parent.lastTokenNs;
-  child->lastStep = parent.lastStep;
-  child->turn = parent.turn;
+  Sequence& child = m_sequences
+                        .try_emplace(childId, std::move(spec), ++m_arrivals, parent.chain,
+                                     m_cache.config().blockSize)
+                        .first->second;
+  child.tokens = parent.tokens;
+  if (!parent.isHeld()) child.tokens.pop_back();
+  child.tokens.push_back(lastToken);
+  child.rootArrival = parent.rootArrival;
+  child.hasBranched = parent.hasBranched = true;
+  child.reason = parent.reason;
+  child.firstTokenNs = parent.firstTokenNs;
+  child.lastTokenNs = parent.lastTokenNs;
+  child.lastStep = parent.lastStep;
+  child.turn = parent.turn;
   ++m_counters.generatedTokens;
   const bool isCrowded = static_cast<std::int64_t>(m_running.size()) >= batchRoom();
   if (!m_cache.canShare() || (isCrowded && !parent.spec.isBeam)) {
-    child->progress.cachedTokens = parent.progress.cachedTokens;
-    child->progress.admittedNs = parent.progress.admittedNs;
-    child->progress.waitingSince = m_counters.steps;
-    child->reason = Reason::WaitsStart;
-    enqueue(*child);
+    child.progress.cachedTokens = parent.progress.cachedTokens;
+    child.progress.admittedNs = parent.progress.admittedNs;
+    child.progress.waitingSince = m_counters.steps;
+    child.reason = Reason::WaitsStart;
+    enqueue(child);
   } else {
-    child->progress = parent.progress;
-    child->progress.admissionOrder = ++m_admissions;
-    child->progress.preemptions = 0;
+    child.progress = parent.progress;
+    child.progress.admissionOrder = ++m_admissions;
+    child.progress.preemptions = 0;
     if (m_cache.config().isKept) {
-      m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child->table);
+      m_cache.fork(parent.table, m_cache.blocksFor(parent.progress.numComputed), child.table);
     } else {
-      forgetComputed(*child);
+      forgetComputed(child);
     }
-    m_running.push_back(child.get());
+    m_running.push_back(&child);
   }
-  m_sequences.emplace(childId, std::move(child));
   return {};
 }
 
@@ -184,10 +186,18 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
   m_reservation.reset();
   settleMoved();
   countPlan();
+  m_endings.clear();
+  m_publishing.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    applyRow(*m_rowOwners[i], m_plan.rows[i], results[i]);
+    prefetchAhead(m_rowOwners, i);
+    Sequence& sequence = *m_rowOwners[i];
+    applyRow(sequence, m_plan.rows[i], results[i]);
+    m_counters.emptySlotSteps += emptySlots(sequence);
+    const Ending ending = endOf(sequence, results[i].finish);
+    if (ending.finish != FinishReason::None) m_endings.push_back({i, ending});
   }
-  countSlots();
+  publishBlocks();
+  countPool();
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (const Branch& branch : results[i].branches) {
       CHECK(fork(m_rowOwners[i]->spec.id, branch.child, branch.token).isOk());
@@ -229,11 +239,18 @@ void Scheduler::countPlan() {
 }
 
 // Only the end of a table is not full yet, and such a block has one holder.
-void Scheduler::countSlots() {
+std::int64_t Scheduler::emptySlots(const Sequence& sequence) const {
+  return sequence.table.capacity() - sequence.progress.numComputed;
+}
+
+// What the rows have not counted.
+void Scheduler::countPool() {
   const kv::BlockPool& pool = m_cache.pool();
   m_counters.usedSlotSteps += pool.numUsed() * m_cache.config().blockSize;
-  for (const Sequence* sequence : m_running) {
-    m_counters.emptySlotSteps += sequence->table.capacity() - sequence->progress.numComputed;
+  if (m_rowOwners.size() < m_running.size()) {
+    for (const Sequence* sequence : m_running) {
+      if (sequence->planRow < 0) m_counters.emptySlotSteps += emptySlots(*sequence);
+    }
   }
   if (m_cache.canShare()) return;
   m_counters.freeBlockSteps += pool.numFree();
@@ -243,15 +260,18 @@ void Scheduler::countSlots() {
 // Only now blocks go back: all rows have published what they wrote, all branches share it.
 std::vector<FinishedRequest> Scheduler::removeEnded(std::span<const RowResult> results) {
   std::vector<Leaving> leaving;
-  const auto look = [&](Sequence& sequence, FinishReason finish) {
-    const Ending ending = endOf(sequence, finish);
-    if (ending.finish == FinishReason::None) return;
-    if (sequence.progress.state == RequestState::Waiting) m_waiting.erase(sequence);
-    leaving.push_back({&sequence, ending});
-  };
+  auto next = m_endings.begin();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    look(*m_rowOwners[i], results[i].finish);
-    for (const Branch& one : results[i].branches) look(known(one.child), one.finish);
+    if (next != m_endings.end() && next->row == i) {
+      leaving.push_back({m_rowOwners[i], (next++)->ending});
+    }
+    for (const Branch& one : results[i].branches) {
+      Sequence& child = known(one.child);
+      const Ending ending = endOf(child, one.finish);
+      if (ending.finish == FinishReason::None) continue;
+      if (child.progress.state == RequestState::Waiting) m_waiting.erase(child);
+      leaving.push_back({&child, ending});
+    }
   }
   if (isBatched()) parkAnswers(leaving);
   releaseParked(leaving);
@@ -350,10 +370,21 @@ void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult
     if (numSampled > 0) forgetComputed(sequence);
     return;
   }
-  if (!m_limits.prefixCache) return;
-  SequenceProgress& progress = sequence.progress;
-  progress.publishedBlocks = m_cache.publish(sequence.table, {&sequence.chain, sequence.tokens},
-                                             progress.publishedBlocks, progress.numComputed);
+  const SequenceProgress& progress = sequence.progress;
+  if (!m_limits.prefixCache ||
+      !m_cache.mayPublish(progress.publishedBlocks, progress.numComputed)) {
+    return;
+  }
+  m_cache.preparePublish({&sequence.chain, sequence.tokens}, progress.publishedBlocks);
+  m_publishing.push_back(&sequence);
+}
+
+void Scheduler::publishBlocks() {
+  for (Sequence* sequence : m_publishing) {
+    SequenceProgress& progress = sequence->progress;
+    progress.publishedBlocks = m_cache.publish(sequence->table, {&sequence->chain, sequence->tokens},
+                                               progress.publishedBlocks, progress.numComputed);
+  }
 }
 
 // Without a KV cache nothing outlives the token it was computed for.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -77,9 +78,13 @@ class Scheduler {
   // Guesses for the request's next step, to be verified in it; used once, or not at all.
   void setDrafts(RequestId id, std::vector<TokenId> drafts);
 
-  // The next step. Valid until commitStep or abandonStep, one of which must follow; a plan without
-  // rows is committed with no results.
+  // The next step, which commitStep or abandonStep must follow; a plan without rows is committed
+  // with no results. It stays as it is until the next one, but for the block tables of its rows.
   const StepPlan& plan(std::int64_t nowNs);
+
+  // What plan() gave last: always the same object.
+  const StepPlan& lastPlan() const { return m_plan; }
+
   // results: one a row, in order. Returns who ended, blocks already given back.
   std::vector<FinishedRequest> commitStep(std::span<const RowResult> results);
   void abandonStep(StepProgress progress);
@@ -125,8 +130,8 @@ class Scheduler {
 
   // plan(), part by part: scheduler_plan.cpp
   void beginPlan(std::int64_t nowNs);
-  void orderRunning();
-  void countDemand();
+  void surveyRunning();
+  void orderRunning(bool isLeftOut);
   void holdDecodes();
   void planRunning(bool decodes);
   void planDecode(Sequence& sequence, std::int64_t decodesAfter);
@@ -160,7 +165,7 @@ class Scheduler {
   bool isStarving(const Sequence& sequence) const;
   Verdict waitReason(std::int64_t place) const;
   void describe(PlanRow& row, const Sequence& sequence) const;
-  void packRows();
+  void closeGaps();
   void finishPlan();
 
   std::int64_t budgetLeft() const { return m_plan.budget - m_used; }
@@ -172,7 +177,9 @@ class Scheduler {
   // commitStep() and the end of a request: scheduler.cpp
   void settleMoved();
   void countPlan();
-  void countSlots();
+  void countPool();
+  void publishBlocks();
+  std::int64_t emptySlots(const Sequence& sequence) const;
   void applyRow(Sequence& sequence, const PlanRow& row, const RowResult& result);
   std::vector<FinishedRequest> removeEnded(std::span<const RowResult> results);
   Ending endOf(const Sequence& sequence, FinishReason finish) const;
@@ -183,12 +190,14 @@ class Scheduler {
   void takeBack(const Moved& moved);
   Verdict limitReached(const Sequence& sequence) const;
   FinishedRequest remove(Sequence& sequence, const Ending& ending);
-  Sequence& known(RequestId id) const;
+  Sequence& known(RequestId id);
 
   kv::KvCache& m_cache;
   const std::int64_t m_maxContext;
   SchedulerLimits m_limits;
-  std::unordered_map<RequestId, std::unique_ptr<Sequence>> m_sequences;
+  // A map of its own memory keeps them close together: a step goes through all that run.
+  std::pmr::unsynchronized_pool_resource m_memory;
+  std::pmr::unordered_map<RequestId, Sequence> m_sequences{&m_memory};
   RequestQueue m_waiting;
   std::vector<Sequence*> m_running;  // in admission order
   std::uint64_t m_arrivals = 0, m_admissions = 0, m_turns = 0;
@@ -204,7 +213,17 @@ class Scheduler {
   std::vector<Moved> m_moved;
   std::vector<Sequence*> m_rejected;   // by m_plan.rejected
   std::vector<Sequence*> m_order;      // running, in the order of planning
-  std::vector<Sequence*> m_rowOwners;  // by row
+  std::vector<Sequence*> m_rowOwners;  // by row; null = dropped, closed before the plan is out
+  bool m_hasGaps = false;              // of dropped rows
+
+  // of the step being committed
+  struct RowEnding {
+    std::size_t row;
+    Ending ending;
+  };
+
+  std::vector<RowEnding> m_endings;     // of the rows that end with it, in order
+  std::vector<Sequence*> m_publishing;  // with a full block that is not findable yet
   Demand m_demand;
   std::int64_t m_used = 0;                           // tokens of the budget
   std::int64_t m_promised = 0;                       // blocks

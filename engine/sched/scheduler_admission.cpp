@@ -150,6 +150,7 @@ void Scheduler::enter(Sequence& sequence, const kv::PrefixMatch& match, std::int
   m_moved.push_back({&sequence, sequence.progress, false});
   m_waiting.erase(sequence);
   m_running.push_back(&sequence);
+  sequence.planRow = -1;
   ++m_demand.prefilling;
   m_seats += sequence.numSeats();
   const bool isStarved = isStarving(sequence);

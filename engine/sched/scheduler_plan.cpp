@@ -28,7 +28,7 @@ const StepPlan& Scheduler::plan(std::int64_t nowNs) {
   }
   if (m_demand.prefilling > 0) planRunning(false);
   admitWaiting(nowNs);
-  packRows();
+  if (m_hasGaps) closeGaps();
   finishPlan();
   return m_plan;
 }
@@ -49,32 +49,27 @@ void Scheduler::beginPlan(std::int64_t nowNs) {
   m_plan.holdsResults = isBatched();
   m_plan.paddedTokens = 0;
   m_plan.idleSlotSteps = static_cast<std::int64_t>(m_numParked);
-  m_plan.decisions.clear();
+  m_plan.rowless.clear();
   m_plan.id = StepId(m_counters.steps + 1);
   m_plan.budget = m_limits.maxBatchedTokens;
   m_plan.prefillTokens = m_plan.decodeTokens = m_plan.draftTokens = 0;
   m_plan.numSampledRows = 0;
   m_plan.wakeAtNs = -1;
   m_rowOwners.clear();
+  m_hasGaps = false;
   m_used = m_promised = 0;
   m_queried = m_hit = 0;
   m_wantedMore = false;
   m_blocked = {};
   m_cache.setStep(m_plan.id);
   m_reservation = m_cache.openReservation();
-  orderRunning();
-  countDemand();
+  surveyRunning();
 }
 
 // Who had no token in the last step goes first, so that a small budget goes round; under the slo
 // policy who must have its next token first.
-void Scheduler::orderRunning() {
+void Scheduler::orderRunning(bool isLeftOut) {
   m_order = m_running;
-  bool isLeftOut = false;
-  for (Sequence* sequence : m_running) {
-    sequence->planRow = -1;
-    isLeftOut = isLeftOut || (sequence->lastStep < m_counters.steps && !sequence->isParked());
-  }
   if (!isLeftOut) return;
   if (m_limits.policy == PolicyKind::Slo) {
     std::ranges::stable_sort(m_order, {}, &Sequence::nextDeadlineNs);
@@ -91,13 +86,18 @@ bool Scheduler::isStarving(const Sequence& sequence) const {
   return m_plan.id.value - since > kStarvingSteps;
 }
 
-void Scheduler::countDemand() {
+// What a plan must know of the running before it begins: one pass, for thousands of them do not
+// stay in the processor's caches until the next.
+void Scheduler::surveyRunning() {
   m_demand = {};
   m_seats = 0;
   m_numStuck = 0;
-  for (const Sequence* sequence : m_running) {
+  bool isLeftOut = false;
+  for (Sequence* sequence : m_running) {
+    sequence->planRow = -1;
     m_seats += sequence->numSeats();
     if (sequence->isParked()) continue;
+    isLeftOut = isLeftOut || sequence->lastStep < m_counters.steps;
     if (sequence->isHeld()) {
       ++m_numStuck;
       continue;
@@ -111,6 +111,7 @@ void Scheduler::countDemand() {
     ++m_demand.starving;
   }
   m_demand.reserved = decodeReserve(m_demand.starving, m_plan.budget);
+  orderRunning(isLeftOut);
 }
 
 // A batch computes all of its prompts before it decodes.
@@ -124,7 +125,9 @@ void Scheduler::holdDecodes() {
 
 void Scheduler::planRunning(bool decodes) {
   std::int64_t decodesAfter = m_demand.decoding;
-  for (Sequence* sequence : m_order) {
+  for (std::size_t i = 0; i < m_order.size(); ++i) {
+    prefetchAhead(m_order, i);
+    Sequence* sequence = m_order[i];
     if (sequence->progress.state == RequestState::Preempted) continue;  // by an earlier row
     if (sequence->isHeld() || sequence->isParked()) continue;
     if (sequence->isDecoding() != decodes) continue;
@@ -292,27 +295,40 @@ void Scheduler::addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t 
   row.numTokens = static_cast<int>(numTokens);
   row.numDrafts = static_cast<int>(numDrafts);
   row.samples = row.firstPosition + numTokens - numDrafts == sequence.numTokens();
-  if (sequence.progress.isEntering) {
-    row.entry = sequence.progress.isResuming ? RowEntry::Resumed : RowEntry::Admitted;
-    row.cachedTokens = sequence.progress.entryCachedTokens;
+  row.firstToken = static_cast<int>(m_plan.tokens.size());
+  const auto own = std::span(sequence.tokens).subspan(static_cast<std::size_t>(row.firstPosition));
+  for (const TokenId token : own.first(static_cast<std::size_t>(numTokens - numDrafts))) {
+    m_plan.tokens.push_back(token);
   }
+  for (const TokenId token : std::span(sequence.drafts).first(static_cast<std::size_t>(numDrafts))) {
+    m_plan.tokens.push_back(token);
+  }
+  describe(row, sequence);
+  sequence.reason = row.reason;
+  sequence.reasonA = row.a;
+  sequence.reasonB = row.b;
   if (!row.samples) m_wantedMore = true;
   m_rowOwners.push_back(&sequence);
   m_used += numTokens;
 }
 
-// The row of a sequence that is preempted after it was planned; packRows() closes the gap.
+// The row of a sequence that is preempted after it was planned; closeGaps() closes the gap.
 void Scheduler::dropRow(Sequence& sequence) {
   const auto row = static_cast<std::size_t>(sequence.planRow);
   m_used -= m_plan.rows[row].numTokens;
   m_rowOwners[row] = nullptr;
+  m_hasGaps = true;
   std::erase_if(m_plan.copies,
                 [&](const kv::BlockCopy& copy) { return copy.request == sequence.spec.id; });
   sequence.planRow = -1;
 }
 
-// Phase and reason of a row that stays in the plan.
+// Phase, reason and blocks of a row.
 void Scheduler::describe(PlanRow& row, const Sequence& sequence) const {
+  if (sequence.progress.isEntering) {
+    row.entry = sequence.progress.isResuming ? RowEntry::Resumed : RowEntry::Admitted;
+    row.cachedTokens = sequence.progress.entryCachedTokens;
+  }
   row.phase = !sequence.isDecoding() ? SlicePhase::Prefill
               : row.numDrafts > 0    ? SlicePhase::Verify
                                      : SlicePhase::Decode;
@@ -338,32 +354,23 @@ void Scheduler::describe(PlanRow& row, const Sequence& sequence) const {
   row.blockTable = sequence.table.blocks();
 }
 
-// Closes the gaps of dropped rows and lays the tokens one row after another.
-void Scheduler::packRows() {
+// Moves the rows behind dropped ones up, and their tokens.
+void Scheduler::closeGaps() {
   std::size_t kept = 0;
+  std::vector<TokenId> tokens;
   for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
-    Sequence* sequence = m_rowOwners[i];
-    if (sequence == nullptr) continue;
-    if (kept != i) m_plan.rows[kept] = m_plan.rows[i];
-    m_rowOwners[kept] = sequence;
-    PlanRow& row = m_plan.rows[kept];
-    sequence->planRow = static_cast<int>(kept++);
-    describe(row, *sequence);
-    row.firstToken = static_cast<int>(m_plan.tokens.size());
-    const auto own = sequence->tokens.begin() + row.firstPosition;
-    m_plan.tokens.insert(m_plan.tokens.end(), own, own + row.numTokens - row.numDrafts);
-    const auto drafts = sequence->drafts.begin();
-    m_plan.tokens.insert(m_plan.tokens.end(), drafts, drafts + row.numDrafts);
-    m_plan.draftTokens += row.numDrafts;
-    (row.phase == SlicePhase::Prefill ? m_plan.prefillTokens : m_plan.decodeTokens) +=
-        row.numTokens - row.numDrafts;
-    if (row.samples) m_plan.numSampledRows += 1 + row.numDrafts;
-    sequence->reason = row.reason;
-    sequence->reasonA = row.a;
-    sequence->reasonB = row.b;
+    if (m_rowOwners[i] == nullptr) continue;
+    PlanRow& row = m_plan.rows[kept] = m_plan.rows[i];
+    m_rowOwners[kept] = m_rowOwners[i];
+    m_rowOwners[kept]->planRow = static_cast<int>(kept);
+    ++kept;
+    const auto own = m_plan.tokens.begin() + row.firstToken;
+    row.firstToken = static_cast<int>(tokens.size());
+    tokens.insert(tokens.end(), own, own + row.numTokens);
   }
   m_plan.rows.resize(kept);
   m_rowOwners.resize(kept);
+  m_plan.tokens = std::move(tokens);
 }
 
 // Who cannot enter for a reason of its own names it; those behind wait their turn. A full step
@@ -377,13 +384,16 @@ void Scheduler::finishPlan() {
   m_plan.running = static_cast<std::int64_t>(m_running.size());
   m_plan.waiting = static_cast<std::int64_t>(m_waiting.size());
   for (const PlanRow& row : m_plan.rows) {
-    m_plan.decisions.push_back({row.request, row.reason, row.numTokens, row.a, row.b});
+    const int own = row.numTokens - row.numDrafts;
+    (row.phase == SlicePhase::Prefill ? m_plan.prefillTokens : m_plan.decodeTokens) += own;
+    m_plan.draftTokens += row.numDrafts;
+    if (row.samples) m_plan.numSampledRows += 1 + row.numDrafts;
   }
   const bool hasRowless = m_plan.rows.size() < m_running.size();
   for (const Sequence* sequence : m_running) {
     if (!hasRowless) break;
     if (sequence->planRow >= 0) continue;
-    m_plan.decisions.push_back(
+    m_plan.rowless.push_back(
         {sequence->spec.id, sequence->reason, 0, sequence->reasonA, sequence->reasonB});
   }
   std::int64_t place = 0;
@@ -397,7 +407,7 @@ void Scheduler::finishPlan() {
       sequence->reasonA = why.a;
       sequence->reasonB = why.b;
     }
-    m_plan.decisions.push_back(
+    m_plan.rowless.push_back(
         {sequence->spec.id, sequence->reason, 0, sequence->reasonA, sequence->reasonB});
   }
   if (!m_plan.preempted.empty()) {

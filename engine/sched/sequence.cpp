@@ -29,10 +29,10 @@ Sequence::Sequence(SequenceSpec theSpec,
                    kv::HashChain theChain,
                    int blockSize)
     : spec(std::move(theSpec)),
-      arrivalOrder(theArrivalOrder),
       tokens(spec.promptIds),
-      chain(std::move(theChain)),
       table(spec.id, blockSize),
+      chain(std::move(theChain)),
+      arrivalOrder(theArrivalOrder),
       rootArrival(theArrivalOrder) {}
 
 void Sequence::setState(RequestState state) {

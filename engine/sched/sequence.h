@@ -1,6 +1,7 @@
 // One request as the scheduler sees it: its tokens, how far they are computed, and its blocks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,37 +18,38 @@
 
 namespace engine::sched {
 
-// What never changes about a request.
+// What never changes about a request. What each step looks at comes first, here and below: with
+// thousands of them running a step costs what their memory costs.
 struct SequenceSpec {
   RequestId id;
-  std::vector<TokenId> promptIds;  // not empty
   std::int64_t maxTokens = 128;    // >= 1
+  std::vector<TokenId> promptIds;  // not empty
   int priority = 0;                // lower goes first
-  std::string cacheNamespace;
-  std::int64_t arrivalNs = 0;
-  bool readsPrefixCache =
-      true;  // false when every prompt position must be computed (prompt logprobs)
-  SloTarget slo;
-  RequestId root;       // the request that it is part of; none = its own
-  int numBranches = 1;  // sequences that the request becomes, itself included
+  int numBranches = 1;             // sequences that the request becomes, itself included
   // Beams go on together: they are preempted together and wait for each other.
   bool isBeam = false;
+  bool readsPrefixCache =
+      true;  // false when every prompt position must be computed (prompt logprobs)
+  std::int64_t arrivalNs = 0;
+  RequestId root;  // the request that it is part of; none = its own
+  SloTarget slo;
+  std::string cacheNamespace;
 };
 
 // Counters that one step may change; restored as one value when the step is abandoned.
 struct SequenceProgress {
   RequestState state = RequestState::Waiting;
-  std::int64_t numComputed = 0;      // positions whose KV stands; chases the number of tokens
-  std::int64_t cachedTokens = -1;    // from the prefix cache at the first admission; -1 = not yet
-  std::int64_t publishedBlocks = 0;  // leading blocks that are findable
-  std::uint64_t admissionOrder = 0;  // of the last admission
-  std::uint64_t waitingSince = 0;    // step after which it began to wait
-  std::int64_t admittedNs = -1;      // first admission
-  int preemptions = 0;
-  std::int64_t swappedTokens = 0;  // while preempted: leading positions whose KV is in host memory
   // Admitted, and no row of it was committed since.
   bool isEntering = false, isResuming = false;
+  int preemptions = 0;
+  std::int64_t numComputed = 0;      // positions whose KV stands; chases the number of tokens
+  std::int64_t publishedBlocks = 0;  // leading blocks that are findable
+  std::int64_t cachedTokens = -1;    // from the prefix cache at the first admission; -1 = not yet
   std::int64_t entryCachedTokens = 0;  // taken from the prefix cache at the last admission
+  std::uint64_t admissionOrder = 0;    // of the last admission
+  std::uint64_t waitingSince = 0;      // step after which it began to wait
+  std::int64_t admittedNs = -1;        // first admission
+  std::int64_t swappedTokens = 0;  // while preempted: leading positions whose KV is in host memory
 };
 
 // How a request ended.
@@ -68,34 +70,31 @@ struct Sequence {
            int blockSize);
 
   const SequenceSpec spec;
-  const std::uint64_t arrivalOrder;
   std::vector<TokenId> tokens;  // prompt, then outputs; outputs stay outputs after a preemption
+  kv::BlockTable table;
   std::vector<TokenId> drafts;  // guesses for the next step only
   SequenceProgress progress;
-  kv::HashChain chain;
-  kv::BlockTable table;
 
   // Why it is where it is, from the last plan.
   Reason reason = Reason::WaitsStart;
+  bool hasBranched = false;  // its branches count by themselves
+  bool isLeaving = false;    // scratch of the step being committed
+  int planRow = -1;          // scratch of the plan being made
   std::int64_t reasonA = 0, reasonB = 0;
-  PrefixMiss prefixMiss = PrefixMiss::None;
-  std::int64_t prefixMissPosition = 0;
   std::uint64_t lastStep = 0;  // last committed step that had a row of it
   std::uint64_t turn = 0;  // counts committed rows of all requests: who has the least goes first
-
-  std::vector<kv::SwapSlot> swapSlots;  // by logical block, as far as swappedTokens
+  std::int64_t firstTokenNs = -1, lastTokenNs = -1;  // begin of the step that sampled it
   // Static and dynamic batching: it has ended, and holds its blocks until its batch ends.
   Ending parked;
-  std::int64_t queueRank = 0;  // under the slo policy, set when it enters the queue
-  std::int64_t firstTokenNs = -1, lastTokenNs = -1;  // begin of the step that sampled it
 
+  kv::HashChain chain;
+  const std::uint64_t arrivalOrder;
   std::uint64_t rootArrival = 0;  // arrivalOrder of its root: branches stand together in the queue
-  bool hasBranched = false;       // its branches count by themselves
-
-  // Scratch of the plan being made.
-  int planRow = -1;
-  std::int64_t restoredTokens = 0;  // swapped in when it entered
-  bool isLeaving = false;
+  PrefixMiss prefixMiss = PrefixMiss::None;
+  std::int64_t prefixMissPosition = 0;
+  std::vector<kv::SwapSlot> swapSlots;  // by logical block, as far as swappedTokens
+  std::int64_t restoredTokens = 0;      // scratch of the plan: swapped in when it entered
+  std::int64_t queueRank = 0;  // under the slo policy, set when it enters the queue
 
   std::int64_t numTokens() const { return static_cast<std::int64_t>(tokens.size()); }
 
@@ -131,5 +130,15 @@ struct Sequence {
   // CHECKs that the transition is legal.
   void setState(RequestState state);
 };
+
+// A pass through thousands of sequences waits for memory more than for anything else: at place i
+// this asks for the ends of the lists of one that comes some places later.
+inline void prefetchAhead(std::span<Sequence* const> sequences, std::size_t i) {
+  constexpr std::size_t kAhead = 8;
+  if (i + kAhead >= sequences.size()) return;
+  const Sequence& later = *sequences[i + kAhead];
+  __builtin_prefetch(later.tokens.data() + later.tokens.size(), 1);
+  __builtin_prefetch(later.table.blocks().data() + later.table.size(), 1);
+}
 
 }  // namespace engine::sched

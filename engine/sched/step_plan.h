@@ -69,9 +69,9 @@ struct StepPlan {
   std::vector<kv::BlockCopy> copies;
   std::vector<Preemption> preempted;
   std::vector<Rejection> rejected;
-  // Every row, then the waiting requests in order, as far as kMaxWaitDecisions; those behind wait
-  // for the reason of the last one named.
-  std::vector<Decision> decisions;
+  // Who has no row and why: running requests, then the waiting ones in order, as far as
+  // kMaxWaitDecisions; those behind wait for the reason of the last one named.
+  std::vector<Decision> rowless;
   int budget = 0, prefillTokens = 0, decodeTokens = 0, draftTokens = 0;
   int numSampledRows = 0;                 // logits rows: sum over sampling rows of 1 + numDrafts
   std::int64_t running = 0, waiting = 0;  // as this step runs

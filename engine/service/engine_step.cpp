@@ -36,7 +36,8 @@ EngineStep::EngineStep(ModelSession& session,
       m_checkInvariants(checkInvariants),
       m_drafts(session),
       m_beams(session),
-      m_swapStore(session.executor()) {}
+      m_swapStore(session.executor()),
+      m_plan(session.scheduler().lastPlan()) {}
 
 StepOutcome EngineStep::run() {
   if (!plan()) return StepOutcome::NoWork;
@@ -53,7 +54,7 @@ bool EngineStep::plan() {
   const Clock& clock = m_session.channels().clock;
   m_t0Ns = clock.nowNs();
   propose();
-  m_plan = m_session.scheduler().plan(m_t0Ns);
+  m_session.scheduler().plan(m_t0Ns);
   m_scheduleNs = clock.nowNs() - m_t0Ns;
   if (m_checkInvariants) requireNone(sched::findPlanViolations(m_plan, m_session.scheduler()));
   if (!m_plan.isEmpty()) return true;

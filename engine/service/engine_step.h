@@ -111,7 +111,7 @@ class EngineStep {
   BeamStage m_beams;
   SwapStore m_swapStore;
 
-  sched::StepPlan m_plan;  // kept: the scheduler's own ends with the commit
+  const sched::StepPlan& m_plan;  // the scheduler's own
   std::vector<exec::SequenceRows> m_rows;
   std::vector<std::size_t> m_sampledRows;  // plan row of each logits row
   std::vector<RowOutcome> m_outcomes;      // by plan row

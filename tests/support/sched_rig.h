@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/sched/sched_invariants.h"
+#include "engine/sched/sched_snapshot.h"
 #include "engine/sched/scheduler.h"
 #include "tests/support/kv_rig.h"
 #include "tests/support/toy_executor.h"
@@ -78,8 +79,8 @@ struct SchedRig {
     return *found;
   }
 
-  const engine::Decision& decision(std::uint64_t id) const {
-    for (const engine::Decision& one : plan.decisions) {
+  engine::Decision decision(std::uint64_t id) const {
+    for (const engine::Decision& one : summariseStep(plan).decisions) {
       if (one.request.value == id) return one;
     }
     throw std::runtime_error("no decision on " + std::to_string(id));

@@ -358,7 +358,7 @@ void SchedulerAdmissionTest::withoutACacheEveryTokenComputesAllBeforeIt() {
   for (int step = 0; step < 5; ++step) {
     rig.step();
     QCOMPARE(rig.tokensOf(1), 10 + step);
-    QCOMPARE(rig.plan.decisions[0].reason,
+    QCOMPARE(rig.plan.rows[0].reason,
              step == 0 ? Reason::PrefillChunk : Reason::RecomputesPrefix);
     QCOMPARE(rig.cache.pool().numUsed(), std::int64_t{0});  // nothing is kept
   }

@@ -184,7 +184,7 @@ void SchedulerPlanTest::nobodyIsAdmittedInAStepThatPreempted() {
   }
   for (const PlanRow& row : rig.plan.rows) QCOMPARE(row.entry, RowEntry::Continues);
   bool waits = false;
-  for (const Decision& one : rig.plan.decisions)
+  for (const Decision& one : rig.plan.rowless)
     waits = waits || one.reason == Reason::WaitsPreemptionStep;
   QVERIFY(waits);
   rig.runToEnd();
