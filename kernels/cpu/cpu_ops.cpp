@@ -265,6 +265,11 @@ void CpuOps::finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads
       job.bias = bias.data() + static_cast<std::ptrdiff_t>(place.head) * m_spec.headDim;
     }
     m_rows.finishHead(job, columns);
+    if (place.part == kKeys && !weights.keyShift.empty()) {
+      const float* shift =
+          weights.keyShift.data() + static_cast<std::ptrdiff_t>(place.head) * m_spec.headDim;
+      for (int j = 0; j < m_spec.headDim; ++j) columns[j] -= shift[j];
+    }
     storeHead(batch, place, columns);
   }
 }

@@ -22,6 +22,7 @@ struct PackedLayer {
   // Empty when the family has none.
   std::vector<float> attnNorm, ffnNorm, postAttnNorm, postFfnNorm, qNorm, kNorm, qBias, kBias,
       vBias;
+  std::vector<float> keyShift;  // kernels/core/key_shift.h
 };
 
 // The embedding stays in the file's bytes: a step reads few of its rows.

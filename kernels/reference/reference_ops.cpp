@@ -7,6 +7,7 @@
 #include <new>
 
 #include "kernels/core/hadamard.h"
+#include "kernels/core/key_shift.h"
 #include "kernels/core/kv_codec.h"
 #include "kernels/core/request_check.h"
 #include "kernels/core/rope_angles.h"
@@ -58,6 +59,10 @@ ReferenceOps::ReferenceOps(const BackendRequest& request)
   for (std::vector<float>* buffer : {&m_query, &m_attended}) buffer->resize(rows * m_queryWidth);
   for (std::vector<float>* buffer : {&m_key, &m_value}) buffer->resize(rows * m_keyWidth);
   for (std::vector<float>* buffer : {&m_gate, &m_up}) buffer->resize(rows * m_ffn);
+  for (int layer = 0; layer < m_spec.numLayers; ++layer) {
+    const LayerWeights& w = m_weights.layers[at(layer)];
+    m_keyShifts.push_back(keyShift(m_spec, layer, w.kBias, w.kNorm, request.layout.type));
+  }
 }
 
 BackendInfo ReferenceOps::info() const {
@@ -170,6 +175,8 @@ Status ReferenceOps::qkv(int layer, const RaggedBatch& batch) {
     float* value = &m_value[at(row) * m_keyWidth];
     finishHeads(layer, batch.positions[row], m_spec.numHeads, w.qBias, w.qNorm, query);
     finishHeads(layer, batch.positions[row], m_spec.numKvHeads, w.kBias, w.kNorm, key);
+    const std::vector<float>& shift = m_keyShifts[at(layer)];
+    for (std::size_t i = 0; i < shift.size(); ++i) key[i] -= shift[i];
     for (std::size_t i = 0; i < w.vBias.size(); ++i) value[i] += w.vBias[i];
     turnHeads(m_spec.numHeads, Turn::Forth, query);
     turnHeads(m_spec.numKvHeads, Turn::Forth, key);

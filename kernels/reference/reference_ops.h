@@ -59,6 +59,7 @@ class ReferenceOps final : public Ops {
   int m_maxBatchedTokens, m_numThreads;
   std::size_t m_hidden, m_queryWidth, m_keyWidth, m_ffn;
   // [maxBatchedTokens, ...]: the residual stream, its norm, what a layer makes of it
+  std::vector<std::vector<float>> m_keyShifts;  // by layer
   std::vector<float> m_x, m_normed, m_query, m_key, m_value, m_attended, m_update, m_gate, m_up;
   OpsCounters m_counters;
 };
