@@ -40,14 +40,12 @@ bool DraftStage::mayDraft(const SchedulerLimits& limits, int numDecoding) {
                            trialCost(numDecoding, draftLimit(limits, numDecoding)));
 }
 
-// Until guesses have shown that they pay, drafting them may cost no more than a plain step.
+// Until the draft model has shown that it pays it names one token a pass: when that costs more than
+// it brings, more tokens do so too.
 int DraftStage::draftLimit(const SchedulerLimits& limits, int numDecoding) const {
   const bool isModel = limits.speculation == SpeculationKind::Draft;
-  if (!limits.speculateAdaptive || !isModel || !m_payoff.isOnTrial(numDecoding) ||
-      m_weightRatio * limits.speculativeTokens <= 1.0) {
-    return limits.speculativeTokens;
-  }
-  return std::max(1, static_cast<int>(1.0 / m_weightRatio));
+  const bool isTried = limits.speculateAdaptive && m_payoff.isOnTrial(numDecoding);
+  return isModel && isTried ? 1 : limits.speculativeTokens;
 }
 
 speculate::PayoffMeter::TrialCost DraftStage::trialCost(int numDecoding, int count) const {

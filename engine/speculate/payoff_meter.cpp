@@ -14,7 +14,7 @@ constexpr int kBaselineEvery = 64;  // steps with guesses after which a plain on
 constexpr int kWindow = 16;         // steps that a mean remembers
 constexpr double kOutlier = 2.0;    // times the mean: more counts as this much
 constexpr double kLossShare = 0.02;  // of all time may be lost
-constexpr double kFreeSteps = 6;     // plain steps that may be lost beside it
+constexpr double kFreeSteps = 3;     // plain steps that may be lost beside it
 
 }  // namespace
 
