@@ -1,6 +1,7 @@
 #include "app/cli/acceptance.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,14 +44,19 @@ Result<std::vector<double>> fromDocument(const std::string& text, const std::str
 
 }  // namespace
 
+std::optional<std::string> acceptanceError(const std::string& given) {
+  double chance = 0;
+  if (!parseNumber(std::string_view(given), chance) || (chance >= 0.0 && chance <= 1.0)) {
+    return std::nullopt;
+  }
+  return fmt::format("--acceptance is {}; it takes 0 to 1, or a file", chance);
+}
+
 Result<std::vector<double>> readAcceptance(CliIo& io, const std::string& given) {
+  if (auto wrong = acceptanceError(given)) return Error{ErrorCode::InvalidArgument, *std::move(wrong)};
   double chance = 0;
   if (!parseNumber(std::string_view(given), chance)) {
     return fromDocument(TRY(readFileArgument(io, given)), given);
-  }
-  if (!(chance >= 0.0 && chance <= 1.0)) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("--acceptance is {}; it takes 0 to 1, or a file", chance)};
   }
   return std::vector<double>{chance};
 }

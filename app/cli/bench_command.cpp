@@ -122,7 +122,7 @@ std::optional<std::string> contextError(const std::vector<BenchCase>& cases,
   for (const BenchCase& one : cases) {
     const std::int64_t tokens = one.depth + one.promptTokens + one.genTokens + 1;
     if (tokens <= model.maxContext) continue;
-    return fmt::format("depth {}, {} prompt and {} generated tokens make {}; the context holds {}",
+    return fmt::format("depth {}, {} prompt and {} generated tokens and the next one make {}; the context holds {}",
                        one.depth, one.promptTokens, one.genTokens, tokens, model.maxContext);
   }
   return std::nullopt;

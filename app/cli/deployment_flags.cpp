@@ -1,6 +1,5 @@
 #include "app/cli/deployment_flags.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +44,14 @@ void addDeploymentFlags(FlagSet& flags, DeploymentFlags& deployment) {
 std::optional<std::string> deploymentFlagsError(const DeploymentFlags& flags) {
   if (flags.device.empty()) return "--device is missing: a device card, or cpu for this machine";
   if (flags.modelCard.empty()) return "--model-card is missing";
+  if (flags.device != kThisMachine) {
+    if (const auto card = sim::findDeviceCard(flags.device); !card) {
+      return "--device: " + card.error().message;
+    }
+  }
+  if (const auto card = sim::findModelCard(flags.modelCard); !card) {
+    return "--model-card: " + card.error().message;
+  }
   if (const auto format = sim::parseWeightFormat(flags.weights); !format) {
     return fmt::format("--weight-dtype: {}", format.error().message);
   }
@@ -73,9 +80,12 @@ Result<sim::DeploymentSpec> readDeployment(CliIo& io, const DeploymentFlags& fla
   } else {
     spec.device = TRY(sim::findDeviceCard(flags.device));
   }
-  if (flags.cache.maxContext > 0) {
-    spec.model.maxContext = std::min(spec.model.maxContext, flags.cache.maxContext);
+  if (flags.cache.maxContext > spec.model.maxContext) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("max-context is {}; {} was trained for {}", flags.cache.maxContext,
+                             flags.modelCard, spec.model.maxContext)};
   }
+  if (flags.cache.maxContext > 0) spec.model.maxContext = flags.cache.maxContext;
   if (!flags.calibrationPath.empty()) {
     spec.coefficients = TRY(calibrate(io, flags.calibrationPath, spec));
   }

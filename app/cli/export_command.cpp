@@ -24,7 +24,7 @@ int runExport(CliIo& io, const ExportOptions& options) {
   if (!options.format) return failUsage(io, "export needs --format chrome or --format csv");
   const auto trace = trace::readTrace(options.path);
   if (!trace) return fail(io, trace.error());
-  if (!trace->cutSentence.empty()) io.err << trace->cutSentence << "\n";
+  if (!trace->cutSentence.empty()) warn(io, trace->cutSentence);
   const trace::TraceSummary summary = trace::summariseTrace(*trace);
   if (*options.format == ExportFormat::Chrome) {
     return writeText(io, trace::chromeJson(*trace, summary));

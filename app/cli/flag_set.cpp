@@ -100,6 +100,16 @@ void FlagSet::whole(const std::string& flag, std::uint64_t& target, const std::s
   custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target); });
 }
 
+void FlagSet::number(const std::string& flag, std::optional<double>& target, const std::string& takes) {
+  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target.emplace()); });
+}
+
+void FlagSet::whole(const std::string& flag,
+                    std::optional<std::int64_t>& target,
+                    const std::string& takes) {
+  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target.emplace()); });
+}
+
 void FlagSet::bytes(const std::string& flag, std::int64_t& target, const std::string& help) {
   custom(flag, "bytes, or with K, M or G: " + help,
          [&target](const std::string& value) { return parseBytes(value, target); });

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,9 @@ class FlagSet {
   void whole(const std::string& flag, int& target, const std::string& takes);
   void whole(const std::string& flag, std::int64_t& target, const std::string& takes);
   void whole(const std::string& flag, std::uint64_t& target, const std::string& takes);
+  // Empty without the flag, so that a value that is given is never taken for none.
+  void number(const std::string& flag, std::optional<double>& target, const std::string& takes);
+  void whole(const std::string& flag, std::optional<std::int64_t>& target, const std::string& takes);
   // Bytes; K, M and G mean 2^10, 2^20 and 2^30.
   void bytes(const std::string& flag, std::int64_t& target, const std::string& help);
 

@@ -69,6 +69,9 @@ Result<ChatPrompt> chatPromptOf(const GenerateOptions& options) {
 
 Result<RequestSpec> requestOf(CliIo& io, const GenerateOptions& options) {
   RequestSpec spec;
+  for (const std::string& stop : options.sampling.params.stop) {
+    TRY_VOID(checkUtf8("--stop", stop));  // it could never be met
+  }
   if (options.prompt) {
     spec.prompt = TextPrompt{TRY(readTextArgument(io, *options.prompt))};
   } else {

@@ -26,9 +26,10 @@ constexpr int kMostSeqs = 4096;  // a plan is not held to the limit of one small
 struct PlanOptions {
   DeploymentFlags deployment;
   SchedulerLimits limits;
-  std::int64_t length = 8192, outputTokens = 0;  // 0 = 256, or half of a shorter length
-  std::int64_t users = 0;
-  double rate = 0, sloTtftMs = 0, sloTpotMs = 0;
+  std::int64_t length = 8192;
+  std::optional<std::int64_t> outputTokens;  // without: 256, or half of a shorter length
+  std::optional<std::int64_t> users;
+  std::optional<double> rate, sloTtftMs, sloTpotMs;
   std::uint64_t seed = 0;
   bool isJson = false;
 };
@@ -41,17 +42,21 @@ std::optional<std::string> usageError(const PlanOptions& options) {
   if (options.length < 2) {
     return fmt::format("--length is {}; it takes a whole number of at least 2", options.length);
   }
-  if (options.users < 0 || options.users > kMaxUsers) {
-    return fmt::format("--users is {}; it takes 1 to {}", options.users, kMaxUsers);
+  if (options.outputTokens && (*options.outputTokens < 1 || *options.outputTokens >= options.length)) {
+    return fmt::format("--output-tokens is {}; it takes 1 to {}, so that a length of {} leaves a prompt",
+                       *options.outputTokens, options.length - 1, options.length);
+  }
+  if (options.users && (*options.users < 1 || *options.users > kMaxUsers)) {
+    return fmt::format("--users is {}; it takes 1 to {}", *options.users, kMaxUsers);
   }
   for (const auto& [flag, value] : {std::pair{"--rate", options.rate},
                                     {"--slo-ttft-ms", options.sloTtftMs},
                                     {"--slo-tpot-ms", options.sloTpotMs}}) {
-    if (!(value >= 0.0 && value < 1e9)) {
-      return fmt::format("{} is {}; it takes numbers above 0 to 1e9", flag, value);
+    if (value && !(*value > 0.0 && *value < 1e9)) {
+      return fmt::format("{} is {}; it takes numbers above 0 to 1e9", flag, *value);
     }
   }
-  if ((options.users > 0) == (options.rate > 0)) return "give one of --users and --rate";
+  if (options.users.has_value() == options.rate.has_value()) return "give one of --users and --rate";
   return std::nullopt;
 }
 
@@ -59,13 +64,11 @@ sim::PlanRequest requestOf(const PlanOptions& options, sim::DeploymentSpec spec,
   sim::PlanRequest request;
   request.deployment = std::move(spec);
   request.length = options.length;
-  request.outputTokens = options.outputTokens > 0
-                             ? options.outputTokens
-                             : std::min<std::int64_t>(256, options.length / 2);
-  request.users = options.users;
-  request.ratePerSecond = options.rate;
-  if (options.sloTtftMs > 0) request.slo.ttftMs = options.sloTtftMs;
-  if (options.sloTpotMs > 0) request.slo.tpotMs = options.sloTpotMs;
+  request.outputTokens = options.outputTokens.value_or(std::min<std::int64_t>(256, options.length / 2));
+  request.users = options.users.value_or(0);
+  request.ratePerSecond = options.rate.value_or(0);
+  if (options.sloTtftMs) request.slo.ttftMs = *options.sloTtftMs;
+  if (options.sloTpotMs) request.slo.tpotMs = *options.sloTpotMs;
   request.limits = options.limits;
   request.seed = options.seed;
   request.cancel = &io.cancel;
@@ -100,8 +103,9 @@ Json documentOf(const sim::ServingPlan& plan, const sim::PlanRequest& request) {
 
 std::string textOf(const sim::ServingPlan& plan, const sim::PlanRequest& request) {
   std::string text = fmt::format(
-      "{} x {}: {} replicas of {} devices, {} users of {} tokens in each\n", plan.devices(),
-      request.deployment.device.title, plan.replicas, plan.tensorParallel, plan.usersPerReplica,
+      "{} x {}: {} {} of {} {}, {} users of {} tokens in each\n", plan.devices(),
+      request.deployment.device.title, plan.replicas, plan.replicas == 1 ? "replica" : "replicas",
+      plan.tensorParallel, plan.tensorParallel == 1 ? "device" : "devices", plan.usersPerReplica,
       request.length);
   text += fmt::format("{:.0f} bytes of keys and values a token, {:.2f} ms a step when full\n",
                       plan.kvBytesPerToken, plan.stepMs);
@@ -132,7 +136,7 @@ CommandRun setUpPlan(CLI::App& app) {
   options->limits.maxBatchedTokens = 2 * kMostSeqs;
   FlagSet flags(app);
   addDeploymentFlags(flags, options->deployment);
-  flags.whole("--length", options->length, "tokens of a user at the end, answer included");
+  flags.whole("--length", options->length, "tokens of a user at the end, answer included (default 8192)");
   flags.whole("--output-tokens", options->outputTokens,
               "of them the answer (default 256, at most half)");
   flags.whole("--users", options->users, "users at once");

@@ -99,7 +99,7 @@ std::string summaryText(const trace::Trace& trace, const trace::TraceSummary& su
 int runReplay(CliIo& io, const ReplayOptions& options) {
   const auto trace = trace::readTrace(options.path);
   if (!trace) return fail(io, trace.error());
-  if (!trace->cutSentence.empty()) io.err << trace->cutSentence << "\n";
+  if (!trace->cutSentence.empty()) warn(io, trace->cutSentence);
   const trace::TraceSummary summary = trace::summariseTrace(*trace);
   return options.isJson ? writeJson(io, summaryJson(*trace, summary))
                         : writeText(io, summaryText(*trace, summary));

@@ -67,7 +67,12 @@ std::optional<std::string> speculationError(const SimulateOptions& options) {
   if (!options.speculates() && !options.acceptance.empty()) {
     return "--acceptance goes with --speculate";
   }
-  return std::nullopt;
+  if (!options.draftCard.empty()) {
+    if (const auto card = sim::findModelCard(options.draftCard); !card) {
+      return "--draft-card: " + card.error().message;
+    }
+  }
+  return acceptanceError(options.acceptance);
 }
 
 std::optional<std::string> usageError(const SimulateOptions& options) {

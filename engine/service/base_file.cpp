@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -40,7 +41,7 @@ bool readValue(std::ifstream& file, T& value) {
 
 Result<BaseFileWriter> BaseFileWriter::create(const std::string& path, const BaseHeader& header) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) return Error{ErrorCode::NotFound, fmt::format("cannot write {}", path)};
+  if (!file) return Error{ErrorCode::NotFound, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
   writeValue(file, kMagic);
   writeValue(file, header.context);
   writeValue(file, header.vocabSize);
@@ -82,8 +83,9 @@ Result<void> BaseFileWriter::finish() {
 Result<BaseFileReader> BaseFileReader::open(const std::string& path) {
   std::error_code failed;
   const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  if (failed) return Error{ErrorCode::NotFound, fmt::format("cannot read {}: {}", path, failed.message())};
   std::ifstream file(path, std::ios::binary);
-  if (failed || !file) return Error{ErrorCode::NotFound, fmt::format("cannot read {}", path)};
+  if (!file) return Error{ErrorCode::NotFound, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
   BaseFileReader reader(path, std::move(file));
   std::array<char, 8> magic{};
   BaseHeader& header = reader.m_header;

@@ -15,8 +15,8 @@ Result<void> checkChunks(std::span<const TokenId> tokens, const ChunkRule& rule)
   const auto numTokens = static_cast<std::int64_t>(tokens.size());
   if (numTokens < 2 * rule.context) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the text has {} tokens, a context of {} needs at least {}", numTokens,
-                             rule.context, 2 * rule.context)};
+                 fmt::format("the text has {} {}, a context of {} needs at least {}", numTokens,
+                             numTokens == 1 ? "token" : "tokens", rule.context, 2 * rule.context)};
   }
   return {};
 }

@@ -91,8 +91,8 @@ Result<std::vector<TokenId>> tryEncoding(
 }
 
 std::string promptTooLongSentence(std::int64_t promptTokens, std::int64_t maxContext) {
-  return fmt::format("the prompt has {} tokens; the context holds {}, and 1 must be left to answer",
-                     promptTokens, maxContext);
+  return fmt::format("the prompt has {} {}; the context holds {}, and 1 must be left to answer",
+                     promptTokens, promptTokens == 1 ? "token" : "tokens", maxContext);
 }
 
 Result<void> checkRequest(const RequestSpec& spec, std::int64_t vocabSize) {

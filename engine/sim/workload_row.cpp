@@ -107,6 +107,9 @@ Result<void> setPrompt(const ordered_json& row, WorkloadRequest& request) {
   } else if (row.contains("prompt_ids")) {
     request.prompt = TRY(idsOf(row.at("prompt_ids")));
   } else if (row.contains("messages")) {
+    if (!row.at("messages").is_array()) {
+      return Error{ErrorCode::InvalidArgument, "\"messages\" must be a list"};
+    }
     ordered_json conversation;
     conversation["messages"] = row.at("messages");
     if (row.contains("tools")) conversation["tools"] = row.at("tools");

@@ -65,6 +65,8 @@ class TestCliGenerate : public QObject {
   void aFullContextEndsTheAnswer();
   void refusalsNameBothNumbers_data();
   void refusalsNameBothNumbers();
+  void textsThatAreNotUtf8SayWhere_data();
+  void textsThatAreNotUtf8SayWhere();
   void wrongUsageExitsTwo_data();
   void wrongUsageExitsTwo();
   void biasBeyondTheVocabularyExitsTwo();
@@ -307,6 +309,23 @@ void TestCliGenerate::refusalsNameBothNumbers() {
     QVERIFY2(holds(outcome.err, one.toStdString()), outcome.err.c_str());
     QVERIFY2(holds(outcome.err, other.toStdString()), outcome.err.c_str());
   }
+}
+
+void TestCliGenerate::textsThatAreNotUtf8SayWhere_data() {
+  QTest::addColumn<QStringList>("flags");
+  QTest::newRow("--stop") << QStringList{"--prompt", "he", "--stop", "ab"};
+  QTest::newRow("--system") << QStringList{"--chat", "he", "--system", "ab"};
+  QTest::newRow("--chat") << QStringList{"--chat", "ab"};
+}
+
+void TestCliGenerate::textsThatAreNotUtf8SayWhere() {
+  QFETCH(QStringList, flags);
+  Strings all = {"generate", "--model", m_bpe, "--kv-blocks", kBlocks};
+  for (const QString& flag : flags) all.push_back(flag.toStdString());
+  all.back() += "\xff";
+  const CliOutcome outcome = runCli(all);
+  QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
+  QVERIFY2(holds(outcome.err, std::string(QTest::currentDataTag()) + " is not UTF-8 at byte 2"), outcome.err.c_str());
 }
 
 void TestCliGenerate::wrongUsageExitsTwo_data() {

@@ -78,6 +78,11 @@ class CliSimulateTest : public QObject {
     QTest::newRow("format") << QStringList{"--weight-dtype", "int3"} << "int3";
     QTest::newRow("fraction") << QStringList{"--memory-fraction", "1.5"} << "1.5";
     QTest::newRow("calibration") << QStringList{"--calibration", "x"} << "--device cpu";
+    QTest::newRow("acceptance") << QStringList{"--speculate", "ngram", "--acceptance", "1.5"} << "1.5; it takes 0 to 1";
+    QTest::newRow("model") << QStringList{"--model-card", "llama-9"} << "--model-card: there is no model card llama-9";
+    QTest::newRow("device") << QStringList{"--device", "h1"} << "a100-80";
+    QTest::newRow("draft") << QStringList{"--speculate", "draft", "--acceptance", "0.5", "--draft-card", "x"}
+                           << "--draft-card: there is no model card x";
   }
   void wrongFlagsNameTheFlagTheValueAndTheLimit() {
     QFETCH(QStringList, flags);
@@ -89,20 +94,18 @@ class CliSimulateTest : public QObject {
     QVERIFY2(QString::fromStdString(run.err).contains(part), run.err.c_str());
   }
 
-  void unknownCardsAndBrokenFilesExitOne_data() {
+  void whatADeviceCannotHoldAndBrokenFilesExitOne_data() {
     QTest::addColumn<QStringList>("arguments");
     QTest::addColumn<QString>("part");
     const QStringList start = {"simulate", "--device", "h100", "--model-card"};
-    QTest::newRow("model") << start + QStringList{"llama-9"} << "llama-3.1-8b";
-    QTest::newRow("device") << QStringList{"simulate", "--device", "h1", "--model-card",
-                                           "llama-3-8b"}
-                            << "a100-80";
     QTest::newRow("too big") << start + QStringList{"llama-3-70b"} << "141.1 GB";
+    QTest::newRow("too long") << start + QStringList{"llama-3-8b", "--max-context", "1000000000"}
+                              << "max-context is 1000000000; llama-3-8b was trained for 8192";
     QTest::newRow("acceptance") << start + QStringList{"llama-3-8b", "--speculate", "ngram",
-                                                       "--acceptance", "1.5"}
-                                << "1.5";
+                                                       "--acceptance", "/no/such/file"}
+                                << "/no/such/file";
   }
-  void unknownCardsAndBrokenFilesExitOne() {
+  void whatADeviceCannotHoldAndBrokenFilesExitOne() {
     QFETCH(QStringList, arguments);
     QFETCH(QString, part);
     std::vector<std::string> all;
@@ -156,6 +159,28 @@ class CliSimulateTest : public QObject {
     QVERIFY(runCli({"plan", "--device", "h100", "--model-card", "llama-3.1-8b", "--users", "1",
                     "--length", "200000"})
                 .isCleanFailure(1));
+  }
+
+  // A zero that is given is no "not given".
+  void aPlanTakesNoZeroForAbsent_data() {
+    QTest::addColumn<QStringList>("flags");
+    QTest::addColumn<QString>("part");
+    QTest::newRow("users") << QStringList{"--users", "0"} << "--users is 0; it takes 1 to 100000";
+    QTest::newRow("rate") << QStringList{"--rate", "0"} << "--rate is 0; it takes numbers above 0";
+    QTest::newRow("output") << QStringList{"--users", "1", "--output-tokens", "0"} << "--output-tokens is 0; it takes 1 to";
+    QTest::newRow("all output") << QStringList{"--users", "1", "--length", "64", "--output-tokens", "64"}
+                                << "--output-tokens is 64; it takes 1 to 63";
+    QTest::newRow("ttft") << QStringList{"--users", "1", "--slo-ttft-ms", "0"} << "--slo-ttft-ms is 0";
+    QTest::newRow("tpot") << QStringList{"--users", "1", "--slo-tpot-ms", "-0"} << "--slo-tpot-ms is -0";
+  }
+  void aPlanTakesNoZeroForAbsent() {
+    QFETCH(QStringList, flags);
+    QFETCH(QString, part);
+    std::vector<std::string> arguments = {"plan", "--device", "h100", "--model-card", "llama-3.1-8b"};
+    for (const QString& flag : flags) arguments.push_back(flag.toStdString());
+    const CliOutcome run = runCli(arguments);
+    QVERIFY2(run.isCleanFailure(2), run.err.c_str());
+    QVERIFY2(QString::fromStdString(run.err).contains(part), run.err.c_str());
   }
 };
 

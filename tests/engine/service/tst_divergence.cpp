@@ -93,7 +93,12 @@ class DivergenceTest : public QObject {
       cut.close();
       QVERIFY(!BaseFileReader::open(cut.fileName().toStdString()).isOk());
     }
-    QVERIFY(!BaseFileReader::open(folder.filePath("none").toStdString()).isOk());
+    const auto none = BaseFileReader::open(folder.filePath("none").toStdString());
+    QVERIFY(!none.isOk());
+    QVERIFY2(none.error().message.ends_with(": No such file or directory"), none.error().message.c_str());
+    const auto nowhere = BaseFileWriter::create(folder.filePath("none/base").toStdString(), {});
+    QVERIFY(!nowhere.isOk());
+    QVERIFY2(nowhere.error().message.ends_with(": No such file or directory"), nowhere.error().message.c_str());
   }
 };
 

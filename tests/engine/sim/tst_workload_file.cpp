@@ -53,6 +53,7 @@ class WorkloadFileTest : public QObject {
     QTest::newRow("no tokens") << good + "{\"prompt\":\"a\",\"max_tokens\":0}" << QByteArray("\"max_tokens\" is 0");
     QTest::newRow("too large to fit") << good + "{\"prompt\":\"a\",\"top_k\":18446744073709551615}" << QByteArray("\"top_k\" is");
     QTest::newRow("empty ids") << good + "{\"prompt_ids\":[]}" << QByteArray("non-empty");
+    QTest::newRow("messages of another type") << good + "{\"messages\":5}" << QByteArray("row 2: \"messages\" must be a list");
     QTest::newRow("empty file") << QByteArray(" \n\n") << QByteArray("empty");
     QTest::newRow("azure") << QByteArray("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,374,44\nsoon,1,2\n") << QByteArray("row 3: \"soon\" is no time");
     QTest::newRow("azure length") << QByteArray("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,x,44\n") << QByteArray("row 2: \"x\" is no number");
