@@ -42,8 +42,18 @@ void EngineBridge::showEngine(engine::EngineHandle& handle) {
   m_lastNowNs = handle.nowNs();
   m_hasRestarted = true;
   setViewPaused(false);
+  dropQueries();
   emit engineChanged();
   pull();
+}
+
+// The engine that was asked is not listened to any more.
+void EngineBridge::dropQueries() {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, pending] : m_queries) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    answerQuery({engine::QueryId(id), engine::Error{engine::ErrorCode::Cancelled, "another engine is looked at"}});
+  }
 }
 
 void EngineBridge::seekReplay(std::int64_t ns) {
@@ -121,15 +131,17 @@ void EngineBridge::pull() {
 
 void EngineBridge::answerQueries(const Frame& frame) {
   for (const auto& message : frame.messages) {
-    const auto* answer = std::get_if<engine::QueryAnswer>(&message);
-    if (!answer) continue;
-    auto found = m_queries.find(answer->id.value);
-    if (found == m_queries.end()) continue;
-    PendingQuery pending = std::move(found->second);
-    m_queries.erase(found);
-    disconnect(pending.destroyed);
-    pending.onAnswer(*answer);
+    if (const auto* answer = std::get_if<engine::QueryAnswer>(&message)) answerQuery(*answer);
   }
+}
+
+void EngineBridge::answerQuery(const engine::QueryAnswer& answer) {
+  auto found = m_queries.find(answer.id.value);
+  if (found == m_queries.end()) return;
+  PendingQuery pending = std::move(found->second);
+  m_queries.erase(found);
+  disconnect(pending.destroyed);
+  pending.onAnswer(answer);
 }
 
 void EngineBridge::updatePace() {

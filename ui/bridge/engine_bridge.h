@@ -39,7 +39,8 @@ class EngineBridge : public QObject {
   void seekReplay(std::int64_t ns);
   void send(engine::Command command);
   engine::RequestId newRequestId() { return engine::RequestId(m_nextRequest++); }
-  // The answer comes with a later frame; dropped when `context` is gone by then.
+  // The answer comes with a later frame, or as an Error when another engine is shown first; dropped when
+  // `context` is gone by then.
   void ask(decltype(engine::Query::question) question, QObject* context, AnswerCallback onAnswer);
 
   // The last frame's (see Frame). Null before the engine's first publication.
@@ -72,6 +73,8 @@ class EngineBridge : public QObject {
  private:
   void collect(Frame& frame);
   void answerQueries(const Frame& frame);
+  void answerQuery(const engine::QueryAnswer& answer);
+  void dropQueries();
   void updatePace();
 
   struct PendingQuery {

@@ -277,7 +277,7 @@ void ChatPanel::setCompact(bool compact) { m_composer->setCompact(compact); }
 // One question for the conversation as it stands, one with the draft: the gauge shows both.
 void ChatPanel::countTokens() {
   const auto& live = m_bridge.liveSnapshot();
-  const bool canCount = live && live->model && live->state != engine::EngineState::Loading;
+  const bool canCount = live && live->model && live->state != engine::EngineState::Loading && !m_bridge.replay();
   if (!canCount) {
     m_composer->gauge().setTokens(-1, 0, 0);
     return;
@@ -313,6 +313,10 @@ void ChatPanel::countTokens() {
 }
 
 void ChatPanel::onFrame(const bridge::Frame& frame) {
+  if (frame.hasRestarted) {  // another engine, with another model or none
+    m_countTimer.start();
+    showEmptyState();
+  }
   for (const auto& message : frame.messages) {
     if (std::holds_alternative<engine::ModelLoaded>(message) || std::holds_alternative<engine::ModelUnloaded>(message)) {
       m_countTimer.start();

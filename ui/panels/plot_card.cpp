@@ -27,7 +27,7 @@ PlotCard::PlotCard(const ViewParts& parts,
   // plots of different paces are not all drawn in one frame
   m_paceTimer.setInterval(kPaceMs + static_cast<int>(qHash(title) % kPaceSpreadMs));
   connect(&m_paceTimer, &QTimer::timeout, this, [this] {
-    if (m_isBehind && isSeen() && !isTableShown()) refreshView();
+    if (m_isBehind && isSeen()) refreshView();
   });
   connect(m_plot, &PlotView::redrawn, this, [this](double ms) { m_bridge.addPaintMs(ms); });
   connect(m_plot, &PlotView::resized, this, &PlotCard::moveOn);

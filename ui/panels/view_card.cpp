@@ -43,7 +43,9 @@ ViewCard::ViewCard(const QString& title, bridge::Selection& selection, QWidget* 
   m_tableTimer.setSingleShot(true);
   m_tableTimer.setInterval(kTableRefreshMs);
   connect(&m_tableTimer, &QTimer::timeout, this, [this] {
-    if (isSeen()) refreshTable();
+    if (!isSeen()) return;
+    refreshView();  // the figures beside the title stay true too
+    refreshTable();
   });
 }
 
@@ -155,8 +157,8 @@ void ViewCard::copyCsv() { QApplication::clipboard()->setText(csv()); }
 
 void ViewCard::showEvent(QShowEvent* event) {
   Card::showEvent(event);
+  refreshView();
   if (isTableShown()) refreshTable();
-  else refreshView();
 }
 
 }  // namespace ui::panels

@@ -2,9 +2,11 @@
 
 #include <QApplication>
 #include <QProcessEnvironment>
-#include <QStyleFactory>
+#include <QProxyStyle>
 
 #include "ui/style/fonts.h"
+
+static void takeUpIcons() { Q_INIT_RESOURCE(icons); }  // must stand outside any namespace
 
 namespace ui::style {
 
@@ -14,6 +16,18 @@ bool isDarkPalette(const QPalette& p) {
   return p.color(QPalette::Window).lightnessF() < p.color(QPalette::WindowText).lightnessF();
 }
 
+// Fusion as this window wants it: buttons bear words alone, a click beside a slider's handle brings it there.
+class PlainFusion : public QProxyStyle {
+ public:
+  PlainFusion() : QProxyStyle(QStringLiteral("Fusion")) {}
+
+  int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* more) const override {
+    if (hint == SH_DialogButtonBox_ButtonsHaveIcons) return 0;
+    if (hint == SH_Slider_AbsoluteSetButtons) return Qt::LeftButton;
+    return QProxyStyle::styleHint(hint, option, widget, more);
+  }
+};
+
 }  // namespace
 
 const Palette& paletteOf(const QPalette& qtPalette) {
@@ -22,7 +36,8 @@ const Palette& paletteOf(const QPalette& qtPalette) {
 
 Theme::Theme(QApplication& app, QObject* parent)
     : QObject(parent), m_app(app), m_palette(&Palette::light()) {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  takeUpIcons();
+  QApplication::setStyle(new PlainFusion);
   QApplication::setFont(textFont());
   apply();
   connect(&m_desktop, &DesktopScheme::changed, this, [this] {
@@ -124,6 +139,7 @@ QTabBar::tab:focus { border-color: @accent; }
 QComboBox[role="knob"], QLineEdit[role="knob"] { background: @field; border: 1px solid @border; border-radius: 5px; padding: 2px 6px; }
 QLineEdit[role="knob"]:focus, QComboBox[role="knob"]:focus { border-color: @accent; }
 QComboBox[role="knob"]::drop-down { border: none; width: 18px; }
+QComboBox[role="knob"]::down-arrow { image: url(:/icons/down.svg); width: 10px; height: 10px; }
 QScrollArea[role="plain"] { background: transparent; border: none; }
 QScrollArea[role="plain"] > QWidget > QWidget { background: transparent; }
 QFrame[role="banner"] { background: @bannerbg; border: 1px solid @danger; border-radius: 6px; }

@@ -36,6 +36,7 @@ EngineStrip::EngineStrip(QWidget* parent) : QWidget(parent), m_show(new QToolBut
 }
 
 void EngineStrip::takeFrame(const bridge::Frame& frame) {
+  if (frame.hasRestarted) m_columns.clear();
   for (const auto& event : frame.events) {
     if (event.kind != engine::TraceKind::Iteration) continue;
     m_columns.push_back({event.iteration.prefillTokens, event.iteration.decodeTokens});

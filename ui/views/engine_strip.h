@@ -20,6 +20,7 @@ class EngineStrip : public QWidget {
   void takeFrame(const bridge::Frame& frame);
   // What the strip says in words, for screen readers and tests.
   QString summary() const;
+  int numColumns() const { return static_cast<int>(m_columns.size()); }
 
  signals:
   void showEngineWanted();

@@ -11,10 +11,15 @@
 #include "tests/support/fake_engine_handle.h"
 #include "ui/main_window.h"
 #include "ui/panels/banner.h"
+#include "ui/panels/chat_panel.h"
+#include "ui/panels/composer.h"
+#include "ui/panels/first_run_page.h"
 #include "ui/panels/replay_bar.h"
 #include "ui/panels/replay_panel.h"
 #include "ui/panels/view_card.h"
 #include "ui/style/english_plurals.h"
+#include "ui/views/context_gauge.h"
+#include "ui/views/engine_strip.h"
 
 using ui::MainWindow;
 
@@ -116,6 +121,68 @@ class RecordingsTest : public QObject {
     QCOMPARE(stage.steps(), std::size_t{0});
     QCOMPARE(stage.bridge().liveSnapshot()->model->path, std::string("/models/m.gguf"));
     QVERIFY(stage.bridge().capabilities().canSubmit);
+  }
+
+  void nothingOfItIsLeftInTheChat() {
+    QTemporaryDir dir;
+    Stage stage(dir.path());
+    stage.fake.loadAtOnce("/models/m.gguf");
+    auto& composer = stage.window.chatPanel().composer();
+    composer.setText("some words that take room");
+    QTRY_VERIFY2(composer.gauge().caption().endsWith("2,048 tokens"), qPrintable(composer.gauge().caption()));
+    const QString asked = composer.gauge().caption();
+    composer.setText("some words that take room!");  // its question is under way when the recording opens
+    stage.window.openRecording();
+    stage.seek(0.5);
+    QTest::qWait(300);
+    stage.window.closeRecording();
+    composer.setText("some words that take room");
+    QTRY_COMPARE(composer.gauge().caption(), asked);
+    auto* strip = stage.window.findChild<ui::views::EngineStrip*>();
+    QCOMPARE(strip->numColumns(), 0);
+  }
+
+  void withoutAModelTheFirstPageComesBack() {
+    QTemporaryDir dir;
+    Stage stage(dir.path());
+    QVERIFY(stage.window.chatPanel().firstRun().isVisible());
+    stage.window.openRecording();
+    stage.seek(0.5);
+    stage.window.closeRecording();
+    stage.window.setPerspective(ui::panels::Perspective::Chat);
+    QTRY_VERIFY(stage.window.chatPanel().firstRun().isVisible());
+  }
+
+  void aClickBesideTheHandleJumpsThere() {
+    QTemporaryDir dir;
+    Stage stage(dir.path());
+    stage.window.openRecording();
+    stage.bridge().send(engine::Pause{});
+    stage.seek(0.0);
+    QTest::qWait(50);  // laid out
+    QSlider& slider = stage.window.replayBar().slider();
+    QTest::mouseClick(&slider, Qt::LeftButton, {}, {slider.width() * 3 / 4, slider.height() / 2});
+    const double share = double(slider.value()) / slider.maximum();
+    QVERIFY2(share > 0.73 && share < 0.77, qPrintable(QString::number(share)));
+  }
+
+  // What stands beside a title tells of now, whichever way its view is read.
+  void figuresBesideATableMoveOn() {
+    QTemporaryDir dir;
+    Stage stage(dir.path());
+    stage.window.openRecording();
+    stage.bridge().send(engine::Pause{});
+    stage.seek(0.2);
+    ui::panels::ViewCard* map = nullptr;
+    for (auto* card : stage.window.findChildren<ui::panels::ViewCard*>()) {
+      if (card->accessibleName() == "KV block map") map = card;
+    }
+    QTRY_VERIFY(map && map->isSeen());
+    map->showTable(true);
+    QTRY_VERIFY(map->figure().contains("blocks"));
+    const QString early = map->figure();
+    stage.seek(1.0);
+    QTRY_VERIFY2(map->figure() != early && map->figure().contains("0 used"), qPrintable(map->figure()));
   }
 
   void whatIsNoRecordingIsToldInOneSentence_data() {

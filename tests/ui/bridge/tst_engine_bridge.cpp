@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tests/support/fake_engine_handle.h"
 #include "tests/support/service_bench.h"
@@ -28,6 +29,7 @@ class EngineBridgeTest : public QObject {
   void aPausedViewKeepsItsSnapshotButHearsMessages();
   void lostEventsAreCountedOnce();
   void answersReachTheirAskerAndOnlyWhileItLives();
+  void whoAskedAnEngineThatIsLeftHearsSo();
   void costlyFramesSlowThePaceAndCheapOnesRestoreIt();
   void selectionTellsChangesOnly();
   void modelsThatComeAndGoNeverHoldTheUiThread();
@@ -153,6 +155,32 @@ void EngineBridgeTest::answersReachTheirAskerAndOnlyWhileItLives() {
   bridge.pull();
   QCOMPARE(answers, 1);
   QCOMPARE(ghosts, 0);
+}
+
+void EngineBridgeTest::whoAskedAnEngineThatIsLeftHearsSo() {
+  tests::FakeEngineHandle left, shown;
+  left.loadAtOnce("m.gguf");
+  EngineBridge bridge(left);
+  QObject asker;
+  auto* second = new QObject;
+  int errors = 0;
+  const auto onAnswer = [&](const engine::QueryAnswer& a) {
+    QVERIFY(std::holds_alternative<engine::Error>(a.answer));
+    ++errors;
+    delete std::exchange(second, nullptr);  // the other question goes with its asker, unanswered
+  };
+  bridge.ask(engine::TokenizeQuery{"x"}, &asker, onAnswer);
+  bridge.showEngine(shown);
+  QCOMPARE(errors, 1);
+  bridge.showEngine(left);
+  QCOMPARE(errors, 1);
+  second = new QObject;
+  bridge.ask(engine::TokenizeQuery{"x"}, &asker, onAnswer);
+  bridge.ask(engine::TokenizeQuery{"y"}, &asker, onAnswer);
+  bridge.ask(engine::TokenizeQuery{"z"}, second, [](const engine::QueryAnswer&) {});
+  bridge.showEngine(shown);
+  QCOMPARE(errors, 3);
+  QVERIFY(!second);
 }
 
 void EngineBridgeTest::costlyFramesSlowThePaceAndCheapOnesRestoreIt() {
