@@ -15,6 +15,7 @@ class WindowFaultsTest : public QObject {
  private slots:
   void aHomeThatCannotBeWrittenIsSaidAndTheChatWorks();
   void aFullDiskIsSaidAndWhatWasTypedStays();
+  void anAnswerThatEndsWhileTheDiskIsFullIsWrittenLater();
 };
 
 void WindowFaultsTest::aHomeThatCannotBeWrittenIsSaidAndTheChatWorks() {
@@ -62,6 +63,36 @@ void WindowFaultsTest::aFullDiskIsSaidAndWhatWasTypedStays() {
   QCOMPARE(stage.lastMessage()->text, QString("A short answer."));
   ui::models::ChatStore again(dir.path() + "/chats.sqlite");
   QCOMPARE(again.messages(stage.panel().chatId()).size(), 4u);
+}
+
+void WindowFaultsTest::anAnswerThatEndsWhileTheDiskIsFullIsWrittenLater() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start();
+  const QString text = QString("word ").repeated(20'000).trimmed();
+  stage.fake.replyTo = [&](const engine::RequestSpec&) {
+    tests::FakeReply reply;
+    reply.pieces = {text.toStdString()};
+    return reply;
+  };
+  QSqlQuery query(QSqlDatabase::database(QSqlDatabase::connectionNames().constFirst()));
+  stage.say("go");
+  QVERIFY(query.exec("PRAGMA page_count") && query.next());
+  const int pages = query.value(0).toInt();
+  query.exec(QString("PRAGMA max_page_count=%1").arg(pages + 1));
+  query.finish();
+  stage.play(40);
+  QCOMPARE(stage.lastMessage()->text, text);
+  QVERIFY(stage.window.conversations().isSaveFailing());
+  const auto onDisk = [&] {
+    ui::models::ChatStore again(dir.path() + "/chats.sqlite");
+    return again.messages(stage.panel().chatId()).back().text;
+  };
+  QVERIFY(onDisk() != text);
+  query.exec("PRAGMA max_page_count=1000000");  // somebody made room
+  query.finish();
+  QTRY_VERIFY_WITH_TIMEOUT(!stage.window.conversations().isSaveFailing(), 10'000);
+  QCOMPARE(onDisk(), text);
 }
 
 QTEST_MAIN(WindowFaultsTest)

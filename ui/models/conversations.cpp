@@ -344,9 +344,9 @@ void Conversations::onFinished(const AnswerEnd& end) {
   message->note = end.note;
   message->stats = end.stats;
   m_savedLengths.erase(end.messageId);
-  m_store.saveMessage(*message);
-  m_lastSavedMs = nowMs();
-  if (m_streams.all().empty()) m_saveTimer.stop();
+  noteSave(m_store.saveMessage(*message));
+  if (m_isSaveFailing) m_unsavedAnswers[end.messageId] = end.chatId;
+  stopSavingWhenDone();
   if (ChatRecord* record = mutableChat(end.chatId)) touch(*record);
   emit answerFinished(end.chatId, end.messageId);
 }
@@ -354,8 +354,7 @@ void Conversations::onFinished(const AnswerEnd& end) {
 void Conversations::touch(ChatRecord& record) {
   record.updatedMs = nowMs();
   countBranches(record);
-  m_store.saveChat(record);
-  m_lastSavedMs = record.updatedMs;
+  noteSave(m_store.saveChat(record));
   resort();
   emit chatsChanged();
 }
@@ -371,25 +370,40 @@ void Conversations::resort() {
                    [](const ChatRecord& a, const ChatRecord& b) { return a.updatedMs > b.updatedMs; });
 }
 
+void Conversations::stopSavingWhenDone() {
+  if (m_streams.all().empty() && m_unsavedAnswers.empty()) m_saveTimer.stop();
+}
+
+void Conversations::noteSave(bool isSaved) {
+  m_isSaveFailing = !isSaved;
+  if (isSaved) m_lastSavedMs = nowMs();
+}
+
 void Conversations::saveNow() {
-  bool wrote = false;
   for (const auto& stream : m_streams.all()) {
     MessageRecord* message = mutableTree(stream.chatId).find(stream.messageId);
     if (!message || m_savedLengths[stream.messageId] == message->text.size()) continue;
     message->stats = stream.stats;
-    if (m_store.saveMessage(*message)) m_savedLengths[stream.messageId] = message->text.size();
-    wrote = true;
+    noteSave(m_store.saveMessage(*message));
+    if (!m_isSaveFailing) m_savedLengths[stream.messageId] = message->text.size();
   }
+  for (const auto& [messageId, chatId] : std::exchange(m_unsavedAnswers, {})) {
+    const MessageRecord* message = mutableTree(chatId).find(messageId);
+    if (!message) continue;
+    noteSave(m_store.saveMessage(*message));
+    if (m_isSaveFailing) m_unsavedAnswers[messageId] = chatId;
+  }
+  stopSavingWhenDone();
   for (qint64 chatId : std::exchange(m_unsavedDrafts, {})) {
     const ChatRecord* record = chat(chatId);
-    if (record && !m_store.saveDraft(chatId, record->draft)) m_unsavedDrafts.insert(chatId);
-    wrote = true;
+    if (!record) continue;
+    noteSave(m_store.saveDraft(chatId, record->draft));
+    if (m_isSaveFailing) m_unsavedDrafts.insert(chatId);
   }
   for (const auto& [chatId, edit] : std::exchange(m_unsavedEdits, {})) {
-    if (!m_store.saveEdit(chatId, edit)) m_unsavedEdits[chatId] = edit;
-    wrote = true;
+    noteSave(m_store.saveEdit(chatId, edit));
+    if (m_isSaveFailing) m_unsavedEdits[chatId] = edit;
   }
-  if (wrote) m_lastSavedMs = nowMs();
 }
 
 }  // namespace ui::models

@@ -69,6 +69,10 @@ class Conversations : public QObject {
   // Writes what is not written yet (streams as Streaming, drafts). For the timer, SIGTERM and closing.
   void saveNow();
   qint64 lastSavedMs() const { return m_lastSavedMs; }
+  // Something could not be written yet; it is tried again.
+  bool isSaveFailing() const { return m_isSaveFailing || !m_unsavedAnswers.empty(); }
+  // Chats end with this session: nothing is written anywhere.
+  bool isInMemory() const { return m_store.health() == StoreHealth::InMemory || m_store.health() == StoreHealth::NewerFile; }
 
  signals:
   void chatsChanged();
@@ -91,6 +95,8 @@ class Conversations : public QObject {
   void onText(qint64 chatId, qint64 messageId, const QString& delta);
   void onFinished(const AnswerEnd& end);
   void touch(ChatRecord& chat);
+  void noteSave(bool isSaved);
+  void stopSavingWhenDone();
   void countBranches(ChatRecord& chat);
   void resort();
   qint64 temporaryId() { return --m_temporaryId; }
@@ -105,10 +111,12 @@ class Conversations : public QObject {
   QString m_defaultPrompt;
   std::unordered_set<qint64> m_unsavedDrafts;
   std::unordered_map<qint64, PendingEdit> m_unsavedEdits;
+  std::unordered_map<qint64, qint64> m_unsavedAnswers;  // chats by message; they are whole but not written
   std::unordered_map<qint64, qint64> m_savedLengths;  // of streaming messages
   QTimer m_saveTimer, m_draftTimer;
   qint64 m_temporaryId = 0;
   qint64 m_lastSavedMs = 0;
+  bool m_isSaveFailing = false;
 };
 
 }  // namespace ui::models

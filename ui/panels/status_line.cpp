@@ -64,7 +64,11 @@ void StatusLine::refresh() {
     --m_messageSeconds;
     left << m_message;
   } else {
-    if (m_conversations.lastSavedMs() > 0) {
+    if (m_conversations.isInMemory()) {
+      left << tr("chats are not kept");
+    } else if (m_conversations.isSaveFailing()) {
+      left << tr("not saved yet");
+    } else if (m_conversations.lastSavedMs() > 0) {
       const qint64 ago = QDateTime::currentMSecsSinceEpoch() - m_conversations.lastSavedMs();
       if (ago < 60'000) left << tr("saved %1 ago").arg(style::formatMs(double(ago)));
       else left << tr("all saved");
