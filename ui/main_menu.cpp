@@ -108,16 +108,23 @@ void MainWindow::toggleTable() {
 }
 
 void MainWindow::showShortcuts() {
-  QStringList lines;
+  QStringList rows;
+  const auto addRow = [&rows](const QString& keys, const QString& deed) {
+    rows << QStringLiteral("<tr><td style=\"white-space:pre\">%1</td><td style=\"padding-left:24px\">%2</td></tr>")
+                .arg(keys.toHtmlEscaped(), deed.toHtmlEscaped());
+  };
   for (QAction* menu : m_header->menuBar().actions()) {
     for (QAction* action : menu->menu()->actions()) {
       if (action->shortcut().isEmpty()) continue;
-      lines << QStringLiteral("%1\t%2").arg(action->shortcut().toString(QKeySequence::NativeText),
-                                            action->text().remove(QLatin1Char('&')));
+      addRow(action->shortcut().toString(QKeySequence::NativeText), action->text().remove(QLatin1Char('&')));
     }
   }
-  lines << tr("Enter\tSend") << tr("Shift+Enter\tNew line");
-  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Shortcuts"), lines.join(QLatin1Char('\n')), QMessageBox::Close, this);
+  addRow(tr("Enter"), tr("Send"));
+  addRow(tr("Shift+Enter"), tr("New line"));
+  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Shortcuts"),
+                              QStringLiteral("<table cellspacing=\"0\">%1</table>").arg(rows.join(QString())),
+                              QMessageBox::Close, this);
+  box->setTextFormat(Qt::RichText);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->open();
 }

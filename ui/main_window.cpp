@@ -5,6 +5,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "ui/models/openable_files.h"
 #include "ui/panels/answer_card.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/batch_panel.h"
@@ -285,7 +286,9 @@ void MainWindow::openModelDialog(const QString& path) {
   engine::EngineConfig config = m_loader.lastConfig();
   const auto& live = m_bridge.liveSnapshot();
   if (live && live->model) config = live->config;
-  m_openDialog = new panels::OpenModelDialog(m_bridge, config, m_loader.recentPaths(), this);
+  const QStringList known = models::withFoundModels(m_loader.recentPaths());
+  if (config.load.modelPath.empty() && !known.isEmpty()) config.load.modelPath = known.front().toStdString();
+  m_openDialog = new panels::OpenModelDialog(m_bridge, config, known, this);
   m_openDialog->setAttribute(Qt::WA_DeleteOnClose);
   if (!path.isEmpty()) m_openDialog->setPath(path);
   if (!m_loader.failure().isEmpty()) m_openDialog->setError(m_loader.failure());

@@ -215,6 +215,9 @@ void ProgramDesk::showAbout() {
 bool ProgramDesk::eventFilter(QObject* watched, QEvent* event) {
   if (watched != &m_window) return false;
   switch (event->type()) {
+    case QEvent::WindowActivate:  // a model may have been fetched meanwhile
+      if (m_window.chatPanel().firstRun().isVisible()) refreshFirstRun();
+      return false;
     case QEvent::DragEnter: {
       auto* drag = static_cast<QDragEnterEvent*>(event);
       if (!drag->mimeData()->hasUrls()) return false;

@@ -21,6 +21,7 @@
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <QUrl>
 
 #include "tests/ui/window_stage.h"
@@ -236,11 +237,35 @@ void ProgramDeskTest::theFirstRunPageSaysWhatToDoNext() {
   for (QPushButton* button : page.fileButtons()) names << button->accessibleName();
   names.sort();
   QCOMPARE(names, (QStringList{"Open big-00001-of-00002.gguf", "Open lesson.trace", "Open tiny.gguf"}));
+  for (int width : {700, 1280}) {  // no name is cut off without dots
+    stage.window.resize(width, 700);
+    QTest::qWait(20);
+    for (QPushButton* button : page.fileButtons()) {
+      QVERIFY2(button->fontMetrics().horizontalAdvance(button->text()) <= button->width() - 30, qPrintable(button->text()));
+      QVERIFY(button->text().contains(".gguf") || button->text().contains(QChar(0x2026)) || button->text().contains(".trace"));
+    }
+  }
+  const QList<QPushButton*> before = page.fileButtons();
+  QEvent again(QEvent::WindowActivate);
+  QApplication::sendEvent(&stage.window, &again);
+  QCOMPARE(page.fileButtons(), before);  // nothing changed, so nothing moved
+  QFile fetched(dir.filePath("data/tessera/models/fetched.gguf"));
+  QVERIFY(fetched.open(QIODevice::WriteOnly));
+  fetched.close();
+  QEvent back(QEvent::WindowActivate);  // who fetched it in a terminal comes back
+  QApplication::sendEvent(&stage.window, &back);
+  QVERIFY(std::ranges::any_of(page.fileButtons(), [](auto* button) { return button->accessibleName() == "Open fetched.gguf"; }));
+  QVERIFY(fetched.remove());
+  QApplication::sendEvent(&stage.window, &back);
+  QCOMPARE(page.fileButtons().size(), 3);
   QSignalSpy wanted(&stage.window.desk(), &ui::ProgramDesk::filesWanted);
   QTest::mouseClick(page.fileButtons().back(), Qt::LeftButton);
   QCOMPARE(wanted[0][0].toStringList(), QStringList{dir.filePath("data/tessera/runs/lesson.trace")});
   QTest::keyClick(&page.openButton(), Qt::Key_Space);
   QVERIFY(shown<ui::panels::OpenModelDialog>(stage.window));
+  // what was found can be chosen there too, and the first stands ready
+  QCOMPARE(QFileInfo(QString::fromStdString(shown<ui::panels::OpenModelDialog>(stage.window)->config().load.modelPath)).absolutePath(),
+           dir.filePath("data/tessera/models"));
   shown<ui::panels::OpenModelDialog>(stage.window)->reject();
   stage.window.openModel("/models/broken.gguf");
   stage.play(1);

@@ -30,6 +30,13 @@ QString modelsFolder() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/tessera/models");
 }
 
+QStringList withFoundModels(QStringList paths) {
+  for (const QString& path : findOpenableFiles().models) {
+    if (!paths.contains(path)) paths << path;
+  }
+  return paths;
+}
+
 OpenableFiles findOpenableFiles() {
   OpenableFiles found;
   QStringList folders = QStandardPaths::standardLocations(QStandardPaths::GenericDataLocation);

@@ -13,6 +13,9 @@ struct OpenableFiles {
 // Looks in every data folder of the user and the system. A few files are listed, not hundreds.
 OpenableFiles findOpenableFiles();
 
+// `paths`, then the models found that are not among them.
+QStringList withFoundModels(QStringList paths);
+
 // "~/.local/share/tessera/models": where packaging/fetch-model puts the default model.
 QString modelsFolder();
 

@@ -1,7 +1,6 @@
 #include "ui/panels/chat_settings_dialog.h"
 
 #include <QCheckBox>
-#include <QDialogButtonBox>
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -47,6 +46,17 @@ QDoubleSpinBox* ChatSettingsDialog::addNumber(const QString& name,
   label->setBuddy(box);
   m_form->addRow(label, row);
   return box;
+}
+
+// One column of numbers, wide enough for the largest of them.
+void ChatSettingsDialog::alignNumbers() {
+  const int width = fontMetrics().horizontalAdvance(QStringLiteral("2147483647")) + 44;
+  for (QAbstractSpinBox* box : {static_cast<QAbstractSpinBox*>(m_temperature), static_cast<QAbstractSpinBox*>(m_topK),
+                                static_cast<QAbstractSpinBox*>(m_topP), static_cast<QAbstractSpinBox*>(m_minP),
+                                static_cast<QAbstractSpinBox*>(m_repetition), static_cast<QAbstractSpinBox*>(m_presence),
+                                static_cast<QAbstractSpinBox*>(m_frequency), static_cast<QAbstractSpinBox*>(m_maxTokens)}) {
+    box->setFixedWidth(width);
+  }
 }
 
 void ChatSettingsDialog::buildWidgets(const QString& systemPrompt, const models::ChatSettings& settings) {
@@ -111,11 +121,18 @@ void ChatSettingsDialog::layOutWidgets() {
   auto* layout = new QVBoxLayout(this);
   layout->addLayout(m_form);
   layout->addWidget(m_error);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
-  buttons->button(QDialogButtonBox::Ok)->setProperty("role", "primary");
-  layout->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::accepted, this, &ChatSettingsDialog::accept);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  auto* cancel = new QPushButton(tr("Cancel"), this);
+  auto* save = new QPushButton(tr("Save"), this);
+  save->setProperty("role", "primary");
+  save->setDefault(true);
+  auto* buttons = new QHBoxLayout;
+  buttons->addStretch(1);
+  buttons->addWidget(cancel);
+  buttons->addWidget(save);
+  layout->addLayout(buttons);
+  connect(save, &QPushButton::clicked, this, &ChatSettingsDialog::accept);
+  connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
+  alignNumbers();
   setMinimumWidth(540);
 }
 

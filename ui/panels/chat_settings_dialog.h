@@ -32,6 +32,7 @@ class ChatSettingsDialog : public QDialog {
   void buildWidgets(const QString& systemPrompt, const models::ChatSettings& settings);
   void layOutWidgets();
   void connectWidgets();
+  void alignNumbers();
   QDoubleSpinBox* addNumber(const QString& name, double value, double low, double high, const QString& hint);
 
   models::ChatSettings m_initial;

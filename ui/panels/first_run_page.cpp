@@ -13,6 +13,7 @@ namespace ui::panels {
 namespace {
 
 constexpr int kWidth = 460;
+constexpr int kButtonSides = 32;  // border and padding, left and right
 
 QString shortFolder(const QString& path) {
   QString folder = QFileInfo(path).absolutePath();
@@ -20,6 +21,26 @@ QString shortFolder(const QString& path) {
   if (folder.startsWith(home + QLatin1Char('/'))) folder.replace(0, home.size(), QStringLiteral("~"));
   return folder;
 }
+
+// As much of a file's name and folder as its width holds.
+class FileButton : public QPushButton {
+ public:
+  FileButton(const QString& text, QWidget* parent) : QPushButton(parent), m_whole(text) {
+    setProperty("role", "file");
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    setText(text.left(1));  // its height; the width comes with the first layout
+  }
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override {
+    QPushButton::resizeEvent(event);
+    const QString shown = fontMetrics().elidedText(m_whole, Qt::ElideMiddle, width() - kButtonSides);
+    setText(QString(shown).replace(QLatin1Char('&'), QLatin1String("&&")));
+  }
+
+ private:
+  const QString m_whole;
+};
 
 }  // namespace
 
@@ -87,13 +108,9 @@ void FirstRunPage::addSection(const QString& title, const QStringList& paths) {
   label->setContentsMargins(0, 8, 0, 0);
   m_sections->addWidget(label);
   for (const QString& path : paths) {
-    auto* button = new QPushButton(m_page);
-    button->setProperty("role", "file");
-    const QString text = QStringLiteral("%1   %2").arg(QFileInfo(path).fileName(), shortFolder(path));
-    button->setText(button->fontMetrics().elidedText(text, Qt::ElideMiddle, kWidth - 40).replace(QLatin1Char('&'), QLatin1String("&&")));
+    auto* button = new FileButton(QStringLiteral("%1   %2").arg(QFileInfo(path).fileName(), shortFolder(path)), m_page);
     button->setToolTip(path);
     button->setAccessibleName(tr("Open %1").arg(QFileInfo(path).fileName()));
-    button->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     connect(button, &QPushButton::clicked, this, [this, path] { emit fileWanted(path); });
     m_sections->addWidget(button);
     m_files << button;
@@ -101,6 +118,8 @@ void FirstRunPage::addSection(const QString& title, const QStringList& paths) {
 }
 
 void FirstRunPage::setChoices(const FirstRunChoices& choices) {
+  if (choices == m_choices) return;  // the buttons stay where somebody may be about to click
+  m_choices = choices;
   while (QLayoutItem* item = m_sections->takeAt(0)) {
     if (item->widget()) {
       item->widget()->hide();

@@ -14,6 +14,8 @@ struct FirstRunChoices {
   QStringList recent;  // models opened before, newest first
   QStringList found;   // models on this computer that were not
   QStringList runs;    // recorded runs
+
+  bool operator==(const FirstRunChoices&) const = default;
 };
 
 // Ui thread only.
@@ -41,6 +43,7 @@ class FirstRunPage : public QScrollArea {
   QPushButton* m_open;
   QVBoxLayout* m_sections;
   QList<QPushButton*> m_files;
+  FirstRunChoices m_choices;
 };
 
 }  // namespace ui::panels

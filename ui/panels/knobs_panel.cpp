@@ -122,6 +122,7 @@ QWidget* KnobsPanel::makeEditor(const models::Knob& knob) {
   connect(edit, &QLineEdit::editingFinished, this, [this, name, edit] {
     if (edit->isModified()) turn(name, edit->text());
     edit->setModified(false);
+    showValues();  // what was refused is named by the error, the field tells what is in force
   });
   return edit;
 }

@@ -76,6 +76,8 @@ void OpenModelDialog::buildWidgets(const engine::EngineConfig& initial, const QS
   m_isa->setCurrentIndex(std::max(0, m_isa->findData(int(load.isa))));
   m_table = new QTableWidget(0, 3, this);
   m_table->setHorizontalHeaderLabels({tr("memory for"), tr("size"), tr("how it comes about")});
+  m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  m_table->horizontalHeaderItem(1)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Stretch);
   m_table->verticalHeader()->setDefaultSectionSize(26);

@@ -180,7 +180,7 @@ void Workbench::shareRoom() {
     tops << dock(QLatin1String((alone == column.rows.end() ? column.rows.front() : *alone).cells.front().front()));
     widths << column.share * width() / 100;
   }
-  if (tops.size() > 1) resizeDocks(tops, widths, Qt::Horizontal);
+  resizePlaced(tops, widths, Qt::Horizontal);
   for (const Column& column : columnsOf(m_perspective)) {
     QList<QDockWidget*> rows;
     QList<int> heights;
@@ -193,10 +193,22 @@ void Workbench::shareRoom() {
         cells << dock(QLatin1String(cell.front()));
         cellWidths << column.share * width() / 100 / static_cast<int>(row.cells.size());
       }
-      if (cells.size() > 1) resizeDocks(cells, cellWidths, Qt::Horizontal);
+      resizePlaced(cells, cellWidths, Qt::Horizontal);
     }
-    if (rows.size() > 1) resizeDocks(rows, heights, Qt::Vertical);
+    resizePlaced(rows, heights, Qt::Vertical);
   }
+}
+
+// Only what has a place in the layout can be asked to grow.
+void Workbench::resizePlaced(const QList<QDockWidget*>& docks, const QList<int>& sizes, Qt::Orientation orientation) {
+  QList<QDockWidget*> placed;
+  QList<int> wanted;
+  for (int i = 0; i < docks.size(); ++i) {
+    if (docks[i]->isHidden() || docks[i]->isFloating()) continue;
+    placed << docks[i];
+    wanted << sizes[i];
+  }
+  if (placed.size() > 1) resizeDocks(placed, wanted, orientation);
 }
 
 void Workbench::loadLayouts(const QSettings& settings) {

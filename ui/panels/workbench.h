@@ -48,6 +48,7 @@ class Workbench : public QMainWindow {
   void arrange();
   void placeColumns();
   void shareRoom();
+  void resizePlaced(const QList<QDockWidget*>& docks, const QList<int>& sizes, Qt::Orientation orientation);
   void dressTabs();
   void keepLayout();
 

@@ -6,6 +6,12 @@
 
 namespace ui::views {
 
+namespace {
+
+constexpr qsizetype kLeastLetters = 8;  // fewer say nothing; the tool tip has the whole
+
+}  // namespace
+
 FigureLabel::FigureLabel(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   setAttribute(Qt::WA_OpaquePaintEvent);  // in its card's colour: nothing beneath is painted for it
@@ -25,7 +31,9 @@ void FigureLabel::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), style::paletteOf(palette()).color(style::Role::Panel));
   painter.setPen(style::paletteOf(palette()).color(style::Role::MutedText));
-  painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter, fontMetrics().elidedText(m_text, Qt::ElideRight, width()));
+  const QString shown = fontMetrics().elidedText(m_text, Qt::ElideRight, width());
+  if (shown != m_text && shown.size() < kLeastLetters) return;
+  painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter, shown);
 }
 
 }  // namespace ui::views

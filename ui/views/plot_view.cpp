@@ -16,7 +16,10 @@ using style::Role;
 namespace {
 
 constexpr int kMostDistributionPoints = 512;
-constexpr std::size_t kMarkRows = 6;
+constexpr int kMostMarkRows = 6;
+constexpr int kPixelsATick = 48;  // a label of five figures and some air
+constexpr double kHighestRow = 0.15;   // of a plot's height: where rows are higher, words would hide the curves
+constexpr qsizetype kShortMark = 4;    // "P50" is shown all the same
 constexpr const char* kCursorLayer = "cursor";
 
 }  // namespace
@@ -94,7 +97,9 @@ void PlotView::recolour() {
     axis->grid()->setZeroLinePen(QPen(grid, 1.0));
   }
   m_plot->xAxis->setBasePen(QPen(palette.color(Role::Border), 1.0));
-  m_plot->legend->setBrush(Qt::NoBrush);
+  QColor veil = palette.color(Role::Panel);  // words stay legible where a curve runs behind them
+  veil.setAlphaF(0.6F);
+  m_plot->legend->setBrush(veil);
   m_plot->legend->setTextColor(palette.color(Role::MutedText));
   m_plot->legend->setFont(style::textFont(11));
   QColor band = palette.color(Role::Accent);
@@ -107,6 +112,7 @@ void PlotView::recolour() {
   for (QCPItemText* text : m_markTexts) {
     text->setColor(palette.color(Role::MutedText));
     text->setFont(style::textFont(11));
+    text->setBrush(veil);
   }
 }
 
@@ -149,18 +155,21 @@ void PlotView::setMarks(const std::vector<PlotMark>& marks) {
     m_markTexts.push_back(text);
     recolour();
   }
+  // each lower than the one before, so that close marks stay legible
+  const double rowShare = std::max(0.14, double(QFontMetrics(style::textFont(11)).height()) / std::max(1, m_plot->axisRect()->height()));
+  const auto numRows = static_cast<std::size_t>(std::clamp(static_cast<int>(0.98 / rowShare), 1, kMostMarkRows));
   for (std::size_t i = 0; i < m_markLines.size(); ++i) {
     const bool isUsed = i < marks.size();
     m_markLines[i]->setVisible(isUsed);
-    m_markTexts[i]->setVisible(isUsed);
+    m_markTexts[i]->setVisible(isUsed && (rowShare <= kHighestRow || marks[i].text.size() <= kShortMark));
     if (!isUsed) continue;
     m_markLines[i]->point1->setCoords(marks[i].x, 0);
     m_markLines[i]->point2->setCoords(marks[i].x, 1);
-    // each lower than the one before, so that close marks stay legible; words near the right edge turn left
+    // words near the right edge turn left
     const QCPRange shown = m_plot->xAxis->range();
     const bool turnsLeft = marks[i].x > shown.lower + 0.7 * shown.size();
     m_markTexts[i]->setPositionAlignment((turnsLeft ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignBottom);
-    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - 0.14 * static_cast<double>(i % kMarkRows));
+    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - rowShare * static_cast<double>(i % numRows));
     m_markTexts[i]->setText(marks[i].text);
   }
 }
@@ -195,6 +204,7 @@ void PlotView::setEmptyText(const QString& text) {
   m_empty->setText(text);
   m_empty->setVisible(!text.isEmpty());
   m_plot->legend->setVisible(text.isEmpty() && m_curves.size() > 1);
+  m_plot->yAxis->grid()->setVisible(text.isEmpty());
   m_plot->xAxis->setTickLabels(text.isEmpty());
   m_plot->yAxis->setTickLabels(text.isEmpty());
 }
@@ -228,6 +238,7 @@ void PlotView::changeEvent(QEvent* event) {
 void PlotView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   m_plot->setBufferDevicePixelRatio(devicePixelRatioF());  // another screen may be another scale
+  m_plot->xAxis->ticker()->setTickCount(std::clamp((width() - kPixelsATick) / kPixelsATick, 2, 5));
   emit resized();
 }
 

@@ -96,6 +96,7 @@ class KnobsPanelTest : public QObject {
     stage.type("max-seqs", "0");
     QCOMPARE(stage.knobs.error(), QString("max-seqs is 0; it takes 1 to 65536"));
     QCOMPARE(stage.fake.countCommands<engine::SetLimits>(), 0);
+    QCOMPARE(qobject_cast<QLineEdit*>(stage.knobs.editorOf("max-seqs"))->text(), QString("64"));  // what is in force
     stage.type("max-seqs", "16");
     QCOMPARE(stage.knobs.error(), QString());
   }

@@ -2,6 +2,7 @@
 #include "ui/panels/workbench.h"
 
 #include <QApplication>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
@@ -42,6 +43,27 @@ class WorkbenchTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void init() { QTest::failOnWarning(QRegularExpression(QStringLiteral("resizeDocks"))); }
+
+  void roomIsSharedAmongWhatIsThereOnly() {
+    Stage stage;
+    for (const char* key : {"batch", "why", "chat", "blocks"}) {
+      stage.dock(key).close();
+      stage.bench.resize(stage.bench.width() + 40, 720);
+      QApplication::processEvents();
+    }
+    stage.bench.resetLayout();
+    stage.dock("why").setFloating(true);
+    stage.bench.resize(1300, 740);
+    QApplication::processEvents();
+    stage.bench.setPerspective(Perspective::Tune);
+    QApplication::processEvents();
+    stage.bench.setPerspective(Perspective::Chat);
+    stage.bench.setPerspective(Perspective::Teach);
+    QApplication::processEvents();
+    QVERIFY(stage.dock("blocks").isVisible());
+  }
+
   void eachPerspectiveShowsItsViews() {
     Stage stage;
     QVERIFY(stage.dock("blocks").isVisible() && stage.dock("chat").isVisible() && !stage.dock("ttft").isVisible());

@@ -2,6 +2,8 @@
 // A plot offscreen: what it draws, where, and what it costs.
 #include "ui/views/plot_view.h"
 
+#include <qcustomplot.h>
+
 #include <QApplication>
 #include <QMouseEvent>
 #include <QSignalSpy>
@@ -79,6 +81,30 @@ class PlotViewTest : public QObject {
     QCOMPARE(stage.view.greatest(0), 100.0);
     stage.view.setDistribution(0, {});
     QCOMPARE(stage.view.numPoints(0), 0);
+  }
+
+  // Marks at one place: no letter lies on another, and a low plot keeps its curves in sight.
+  void wordsOfCloseMarksDoNotOverlap() {
+    for (int height : {90, 110, 160, 300}) {
+      const bool isLow = height < 120;
+      Stage stage;
+      stage.view.resize(500, height);
+      stage.view.setEmptyText({});
+      stage.view.setRanges(0, 10, 100);
+      stage.picture();
+      stage.view.setMarks({{2, "first mark"}, {2, "second mark"}, {2, "P50"}});
+      stage.picture();
+      const auto* plot = stage.view.findChild<QCustomPlot*>();
+      QList<QRectF> places;
+      for (int i = 0; i < plot->itemCount(); ++i) {
+        const auto* text = qobject_cast<QCPItemText*>(plot->item(i));
+        if (text && text->visible()) places << QRectF(text->topLeft->pixelPosition(), text->bottomRight->pixelPosition());
+      }
+      QVERIFY2(places.size() == (isLow ? 1 : 3), qPrintable(QString::number(height)));
+      for (int i = 0; i < places.size(); ++i) {
+        for (int j = 0; j < i; ++j) QVERIFY2(!places[i].intersects(places[j]), qPrintable(QString::number(height)));
+      }
+    }
   }
 
   void manyRequestsToRedrawAreOneReplot() {
