@@ -131,6 +131,11 @@ Result<std::uint64_t> alignmentOf(const GgufMetadata& metadata, std::string_view
 
 }  // namespace
 
+void GgufFile::releasePages() const {
+  m_file.releasePages();
+  for (const MappedFile& part : m_otherParts) part.releasePages();
+}
+
 GgufFile::GgufFile(std::string path, MappedFile file, GgufMetadata metadata)
     : m_path(std::move(path)),
       m_file(std::move(file)),

@@ -40,6 +40,7 @@ class GgufFile {
   const std::string& path() const { return m_path; }  // of the first part
 
   std::uint64_t fileBytes() const { return m_fileBytes; }  // of all parts
+  void releasePages() const;  // as MappedFile's, of all parts
 
   std::uint32_t version() const { return m_version; }
 

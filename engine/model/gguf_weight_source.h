@@ -25,6 +25,7 @@ class GgufWeightSource : public WeightSource {
 
   Result<ModelConfig> configFor(std::int64_t maxContext) const override;
   Result<kernels::DecoderWeights> weights(const ModelConfig& config) const override;
+  void releasePages() const override { m_file.releasePages(); }
   Result<text::Vocabulary> vocabulary() const override;
 
  private:

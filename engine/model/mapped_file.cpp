@@ -69,6 +69,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+void MappedFile::releasePages() const {
+  // a hint: where it is refused they stay, which costs only memory
+  if (m_data != nullptr) ::madvise(const_cast<std::byte*>(m_data), m_size, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (m_data != nullptr) ::munmap(const_cast<std::byte*>(m_data), m_size);
 }

@@ -24,6 +24,8 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {m_data, m_size}; }
+  // Gives the pages read so far back to the system; they are read again when touched.
+  void releasePages() const;
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : m_data(data), m_size(size) {}

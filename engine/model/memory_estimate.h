@@ -33,8 +33,12 @@ Result<std::int64_t> resolveKvBlocks(const LoadConfig& config,
                                      std::int64_t freeBytes,
                                      std::int64_t useful);
 
-// Bytes of all matrices as a backend packs them (tied ones once) and of the float vectors.
+// Bytes of the matrices that a backend keeps in memory and of the float vectors. An embedding of its
+// own stays in the file, whose rows are read as tokens ask for them; a tied one is the output.
 std::int64_t weightBytes(const kernels::DecoderWeights& weights);
+
+// A vocabulary's texts, its merges and the look-up tables over both.
+std::int64_t vocabularyBytes(std::int64_t vocabSize);
 
 // Activations of a step of `rows` tokens and one row of logits, as float32.
 std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows);

@@ -27,6 +27,8 @@ class WeightSource {
 
   // Every tensor the config needs, shapes checked; an absent one is named.
   virtual Result<kernels::DecoderWeights> weights(const ModelConfig& config) const = 0;
+  // After what a backend keeps was copied: the weights may leave memory until they are read again.
+  virtual void releasePages() const = 0;
   // Works for vocabulary-only files of any architecture.
   virtual Result<text::Vocabulary> vocabulary() const = 0;
 };

@@ -99,6 +99,9 @@ class GgufOpenedModel final : public OpenedModel {
     loaded.renderChat = m_facts.chat.render;
     loaded.info = describe(*loaded.executor, loaded.draft.get());
     loaded.shape = TRY(shapeOf(*loaded.executor));
+    // last, after all that reads it: or the file would stay in memory beside its packed copy
+    m_facts.source->releasePages();
+    if (m_facts.draftSource) m_facts.draftSource->releasePages();
     return loaded;
   }
 
