@@ -12,7 +12,7 @@ namespace ui::models {
 
 namespace {
 
-constexpr int kSaveIntervalMs = 1000;
+constexpr int kSaveIntervalMs = 750;  // a kill at any moment loses less than a second of text
 constexpr int kDraftDelayMs = 400;
 constexpr int kTitleLength = 48;
 
