@@ -36,6 +36,7 @@ PlotView::PlotView(const QString& name, const std::vector<PlotCurve>& curves, QW
   buildPlot();
   recolour();
   connect(m_plot, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) { emit hovered(xAt(event->position().x())); });
+  connect(m_plot, &QCustomPlot::afterLayout, this, &PlotView::placeMarkTexts);  // only now the plot knows its height
   connect(m_plot, &QCustomPlot::afterReplot, this, [this] { emit redrawn(m_plot->replotTime()); });
 }
 
@@ -155,22 +156,30 @@ void PlotView::setMarks(const std::vector<PlotMark>& marks) {
     m_markTexts.push_back(text);
     recolour();
   }
-  // each lower than the one before, so that close marks stay legible
-  const double rowShare = std::max(0.14, double(QFontMetrics(style::textFont(11)).height()) / std::max(1, m_plot->axisRect()->height()));
-  const auto numRows = static_cast<std::size_t>(std::clamp(static_cast<int>(0.98 / rowShare), 1, kMostMarkRows));
+  m_marks = marks;
   for (std::size_t i = 0; i < m_markLines.size(); ++i) {
-    const bool isUsed = i < marks.size();
-    m_markLines[i]->setVisible(isUsed);
-    m_markTexts[i]->setVisible(isUsed && (rowShare <= kHighestRow || marks[i].text.size() <= kShortMark));
-    if (!isUsed) continue;
+    m_markLines[i]->setVisible(i < marks.size());
+    m_markTexts[i]->setVisible(i < marks.size());
+    if (i >= marks.size()) continue;
     m_markLines[i]->point1->setCoords(marks[i].x, 0);
     m_markLines[i]->point2->setCoords(marks[i].x, 1);
-    // words near the right edge turn left
-    const QCPRange shown = m_plot->xAxis->range();
-    const bool turnsLeft = marks[i].x > shown.lower + 0.7 * shown.size();
-    m_markTexts[i]->setPositionAlignment((turnsLeft ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignBottom);
-    m_markTexts[i]->position->setCoords(marks[i].x, 0.98 - rowShare * static_cast<double>(i % numRows));
     m_markTexts[i]->setText(marks[i].text);
+  }
+  placeMarkTexts();
+}
+
+// Each lower than the one before, so that close marks stay legible; words near the right edge turn left.
+void PlotView::placeMarkTexts() {
+  const double letters = QFontMetrics(style::textFont(11)).height();
+  const double rowShare = std::max(0.14, letters / std::max(1, m_plot->axisRect()->height()));
+  const auto numRows = static_cast<std::size_t>(std::clamp(static_cast<int>(0.98 / rowShare), 1, kMostMarkRows));
+  const QCPRange shown = m_plot->xAxis->range();
+  for (std::size_t i = 0; i < m_marks.size(); ++i) {
+    const PlotMark& mark = m_marks[i];
+    m_markTexts[i]->setVisible(rowShare <= kHighestRow || mark.text.size() <= kShortMark);
+    const bool turnsLeft = mark.x > shown.lower + 0.7 * shown.size();
+    m_markTexts[i]->setPositionAlignment((turnsLeft ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignBottom);
+    m_markTexts[i]->position->setCoords(mark.x, 0.98 - rowShare * static_cast<double>(i % numRows));
   }
 }
 

@@ -74,6 +74,7 @@ class PlotView : public QWidget {
  private:
   void buildPlot();
   void recolour();
+  void placeMarkTexts();
 
   std::vector<PlotCurve> m_curves;
   QCustomPlot* m_plot;
@@ -81,6 +82,7 @@ class PlotView : public QWidget {
   QCPItemText* m_empty = nullptr;
   std::vector<QCPItemStraightLine*> m_markLines;
   std::vector<QCPItemText*> m_markTexts;
+  std::vector<PlotMark> m_marks;
   QCPItemRect* m_band = nullptr;
 };
 
