@@ -56,7 +56,7 @@ MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
   connectReplay();
   m_desk = new ProgramDesk(*this, m_settings, m_theme);
   buildMenus();
-  setMinimumSize(760, 480);
+  setMinimumSize(style::kLeastWidth, style::kLeastHeight);
   resize(1280, 800);
   restoreGeometry(m_settings.value(QLatin1String(kGeometry)).toByteArray());
   m_workbench->loadLayouts(m_settings);

@@ -16,7 +16,7 @@ namespace ui::panels {
 
 namespace {
 
-constexpr int kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
+constexpr int kPlaceNeedsWidth = 1240, kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
 constexpr int kNarrowName = 130, kWideName = 260;  // of the model, px
 
 }  // namespace
@@ -122,6 +122,7 @@ void HeaderBar::setPerspective(Perspective perspective) {
 
 void HeaderBar::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
+  m_transport->setPlaceVisible(width() >= kPlaceNeedsWidth);
   showModel();
 }
 

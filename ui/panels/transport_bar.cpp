@@ -80,6 +80,8 @@ void TransportBar::showEvent(QShowEvent* event) {
   showPlace();
 }
 
+void TransportBar::setPlaceVisible(bool visible) { m_place->setVisible(visible); }
+
 void TransportBar::showPlace() {
   const auto& snapshot = m_bridge.snapshot();
   if (!snapshot) return;

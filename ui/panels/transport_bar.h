@@ -19,6 +19,8 @@ class TransportBar : public QWidget {
   explicit TransportBar(bridge::EngineBridge& bridge, QWidget* parent = nullptr);
 
   bool isEnginePaused() const;
+  // Iteration and time, for which a narrow header has no room.
+  void setPlaceVisible(bool visible);
 
  public slots:
   void toggleEngine();

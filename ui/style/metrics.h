@@ -3,6 +3,7 @@
 
 namespace ui::style {
 
+constexpr int kLeastWidth = 1040, kLeastHeight = 640;  // of the window: every perspective fits
 constexpr int kHeaderHeight = 40;
 constexpr int kStatusHeight = 26;
 constexpr int kStripHeight = 28;

@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kGlyphBand = 14.0;  // the row of limit glyphs under the columns
 constexpr double kTopMargin = 12.0;
+constexpr int kFlagHeight = 12, kFlagRows = 3;  // of what was turned
 constexpr double kMinColumn = 2.0;
 constexpr double kMinBar = 3.0;  // a few decode rows stay visible beside a full prefill chunk
 constexpr double kMaxColumn = 24.0;
@@ -158,9 +159,10 @@ void BatchStripView::paintBase() {
   painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DashLine));
   painter.drawLine(QPointF(0, y), QPointF(width(), y));
   painter.setPen(palette.color(Role::MutedText));
-  painter.drawText(QRectF(0, y - 14, width() - 2.0, 13), Qt::AlignRight | Qt::AlignBottom,
-                   budget > top ? tr("budget %1, above").arg(budget) : QString::number(budget));
-  paintKnobs(painter);
+  const QString words = budget > top ? tr("budget %1, above").arg(budget) : QString::number(budget);
+  painter.drawText(QRectF(0, y - 14, width() - 2.0, 13), Qt::AlignRight | Qt::AlignBottom, words);
+  const bool isAmongFlags = y - 14 < kFlagHeight * kFlagRows;
+  paintKnobs(painter, isAmongFlags ? width() - painter.fontMetrics().horizontalAdvance(words) - 10.0 : width());
   m_isDirty = false;
 }
 
@@ -181,8 +183,8 @@ void BatchStripView::paintRange(QPainter& painter) const {
   painter.fillRect(QRectF(left, kTopMargin, right - left, plotHeight()), veil);
 }
 
-// Before the first step that a turned knob acted on.
-void BatchStripView::paintKnobs(QPainter& painter) const {
+// Before the first step that a turned knob acted on; the words keep to the left of `right`.
+void BatchStripView::paintKnobs(QPainter& painter, double right) const {
   const style::Palette& palette = style::paletteOf(this->palette());
   int row = 0;
   for (const engine::KnobRecord& knob : m_record.knobs()) {
@@ -193,7 +195,8 @@ void BatchStripView::paintKnobs(QPainter& painter) const {
     const QString text = models::describeKnobChange(knob);
     const double length = painter.fontMetrics().horizontalAdvance(text) + 3.0;
     painter.setPen(palette.color(Role::MutedText));
-    painter.drawText(QPointF(x + length + 3 > width() ? x - length : x + 3, 10 + 12 * (row++ % 3)), text);
+    const double left = x + length + 3 > right ? std::min(x, right) - length : x + 3;
+    painter.drawText(QPointF(std::max(0.0, left), 10 + kFlagHeight * (row++ % kFlagRows)), text);
   }
 }
 

@@ -46,7 +46,7 @@ class BatchStripView : public QWidget {
  private:
   void paintBase();
   void paintRange(QPainter& painter) const;
-  void paintKnobs(QPainter& painter) const;
+  void paintKnobs(QPainter& painter, double right) const;
   double edgeOf(std::int64_t ns) const;  // left edge of the first column that begins at `ns` or later
   void paintColumn(QPainter& painter, const models::StepColumn& column, QRectF place, double top) const;
   void paintLimit(QPainter& painter, engine::Reason limit, QPointF centre) const;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMostDistributionPoints = 512;
 constexpr int kMostMarkRows = 6;
+constexpr int kLegendNeedsWidth = 200;
 constexpr int kPixelsATick = 48;  // a label of five figures and some air
 constexpr double kHighestRow = 0.15;   // of a plot's height: where rows are higher, words would hide the curves
 constexpr qsizetype kShortMark = 4;    // "P50" is shown all the same
@@ -212,10 +213,15 @@ void PlotView::setLegendCorner(Qt::Alignment corner) {
 void PlotView::setEmptyText(const QString& text) {
   m_empty->setText(text);
   m_empty->setVisible(!text.isEmpty());
-  m_plot->legend->setVisible(text.isEmpty() && m_curves.size() > 1);
+  showLegend();
   m_plot->yAxis->grid()->setVisible(text.isEmpty());
   m_plot->xAxis->setTickLabels(text.isEmpty());
   m_plot->yAxis->setTickLabels(text.isEmpty());
+}
+
+// Where it would cover the plot, the curves go without; the table names them.
+void PlotView::showLegend() {
+  m_plot->legend->setVisible(m_curves.size() > 1 && !m_empty->visible() && width() >= kLegendNeedsWidth);
 }
 
 void PlotView::redraw() { m_plot->replot(QCustomPlot::rpQueuedReplot); }
@@ -248,6 +254,7 @@ void PlotView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   m_plot->setBufferDevicePixelRatio(devicePixelRatioF());  // another screen may be another scale
   m_plot->xAxis->ticker()->setTickCount(std::clamp((width() - kPixelsATick) / kPixelsATick, 2, 5));
+  showLegend();
   emit resized();
 }
 

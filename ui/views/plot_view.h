@@ -58,7 +58,7 @@ class PlotView : public QWidget {
   double yPixelOf(double y) const;
 
   QSize sizeHint() const override { return {360, 150}; }
-  QSize minimumSizeHint() const override { return {160, 70}; }
+  QSize minimumSizeHint() const override { return {120, 70}; }
 
  signals:
   // Nothing when the mouse has left.
@@ -75,6 +75,7 @@ class PlotView : public QWidget {
   void buildPlot();
   void recolour();
   void placeMarkTexts();
+  void showLegend();
 
   std::vector<PlotCurve> m_curves;
   QCustomPlot* m_plot;

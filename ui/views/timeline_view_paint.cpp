@@ -121,7 +121,8 @@ void TimelineView::paintMarks(QPainter& painter) const {
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
     const QString text = models::describeKnobChange(knob);
     const double length = painter.fontMetrics().horizontalAdvance(text) + 8.0;
-    const QRectF flag(x + length > plot.right() ? x - length : x + 1, plot.bottom() - 14 * (1 + row++ % 3), length, 14);
+    const double left = x + length > plot.right() ? std::max(plot.left(), x - length) : x + 1;
+    const QRectF flag(left, plot.bottom() - 14 * (1 + row++ % 3), length, 14);
     QColor ground = palette.color(Role::Panel);
     ground.setAlphaF(0.85F);
     painter.fillRect(flag, ground);
