@@ -47,7 +47,8 @@ class StepLoop {
     for (std::int64_t user = 0; user < benchCase.batch; ++user) {
       sched::SequenceSpec spec;
       spec.id = RequestId(static_cast<std::uint64_t>(user));
-      spec.promptIds = makeTokens(promptTokens(benchCase) + user % m_cache.config().blockSize, user);
+      spec.promptIds =
+          makeTokens(promptTokens(benchCase) + user % m_cache.config().blockSize, user);
       spec.maxTokens = benchCase.maxTokens(limits);
       if (const auto refusal = m_scheduler.submit(std::move(spec))) {
         return Error{ErrorCode::InvalidArgument,
@@ -116,10 +117,10 @@ Result<std::vector<double>> measureSchedulerSteps(const EngineConfig& config,
     if (loop.numDecodes() == benchCase.batch) times.push_back(time);
   }
   if (loop.numPreempted() == 0 && !times.empty()) return times;
-  return Error{ErrorCode::OutOfMemory,
-               fmt::format("the KV pool is too small for {} users of {} tokens: {} were set back",
-                           benchCase.batch, benchCase.depth + benchCase.promptTokens,
-                           loop.numPreempted())};
+  return Error{
+      ErrorCode::OutOfMemory,
+      fmt::format("the KV pool is too small for {} users of {} tokens: {} were set back",
+                  benchCase.batch, benchCase.depth + benchCase.promptTokens, loop.numPreempted())};
 }
 
 double measurePrefixLookup(int blockSize, std::int64_t tokens) {

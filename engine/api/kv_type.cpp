@@ -7,9 +7,9 @@ namespace engine {
 namespace {
 
 constexpr std::pair<KvDType, kernels::KvType> kPairs[] = {
-    {KvDType::F32, kernels::KvType::F32},      {KvDType::F16, kernels::KvType::F16},
-    {KvDType::BF16, kernels::KvType::BF16},    {KvDType::Fp8, kernels::KvType::Fp8E4M3},
-    {KvDType::Int8, kernels::KvType::Int8},    {KvDType::Int4, kernels::KvType::Int4},
+    {KvDType::F32, kernels::KvType::F32},   {KvDType::F16, kernels::KvType::F16},
+    {KvDType::BF16, kernels::KvType::BF16}, {KvDType::Fp8, kernels::KvType::Fp8E4M3},
+    {KvDType::Int8, kernels::KvType::Int8}, {KvDType::Int4, kernels::KvType::Int4},
 };
 
 }  // namespace

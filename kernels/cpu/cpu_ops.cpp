@@ -265,10 +265,10 @@ void CpuOps::finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads
       job.bias = bias.data() + static_cast<std::ptrdiff_t>(place.head) * m_spec.headDim;
     }
     m_rows.finishHead(job, columns);
-    if (place.part == kKeys && !weights.keyShift.empty()) {
-      const float* shift =
-          weights.keyShift.data() + static_cast<std::ptrdiff_t>(place.head) * m_spec.headDim;
-      for (int j = 0; j < m_spec.headDim; ++j) columns[j] -= shift[j];
+    if (place.part == kKeys) shapeKey(weights.keyForm, place.head, m_spec.headDim, columns);
+    if (place.part == kQueries) {
+      const int kvHead = place.head / (m_spec.numHeads / m_spec.numKvHeads);
+      shapeQuery(weights.keyForm, kvHead, m_spec.headDim, columns);
     }
     storeHead(batch, place, columns);
   }

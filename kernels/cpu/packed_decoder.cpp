@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "kernels/core/key_shift.h"
-
 namespace kernels::cpu {
 
 namespace {
@@ -57,8 +55,8 @@ Status PackedDecoder::plan(const BackendRequest& request) {
   for (std::size_t i = 0; i < m_layers.size(); ++i) {
     Status status = shapeLayer(static_cast<int>(i), weights.layers[i], m_layers[i]);
     if (!status.isOk()) return status;
-    m_layers[i].keyShift = keyShift(*request.spec, static_cast<int>(i), weights.layers[i].kBias,
-                                    weights.layers[i].kNorm, request.layout.type);
+    m_layers[i].keyForm =
+        keyForm(*request.spec, static_cast<int>(i), weights.layers[i], request.layout.type);
   }
   return shapeMatrix("output", {weights.output}, m_output);
 }

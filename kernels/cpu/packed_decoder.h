@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/core/key_form.h"
 #include "kernels/core/ops.h"
 #include "kernels/cpu/huge_arena.h"
 #include "kernels/cpu/packed_matrix.h"
@@ -22,7 +23,7 @@ struct PackedLayer {
   // Empty when the family has none.
   std::vector<float> attnNorm, ffnNorm, postAttnNorm, postFfnNorm, qNorm, kNorm, qBias, kBias,
       vBias;
-  std::vector<float> keyShift;  // kernels/core/key_shift.h
+  KeyForm keyForm;
 };
 
 // The embedding stays in the file's bytes: a step reads few of its rows.

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "kernels/core/hadamard.h"
-#include "kernels/core/key_shift.h"
 #include "kernels/core/kv_codec.h"
 #include "kernels/core/request_check.h"
 #include "kernels/core/rope_angles.h"
@@ -61,7 +60,7 @@ ReferenceOps::ReferenceOps(const BackendRequest& request)
   for (std::vector<float>* buffer : {&m_gate, &m_up}) buffer->resize(rows * m_ffn);
   for (int layer = 0; layer < m_spec.numLayers; ++layer) {
     const LayerWeights& w = m_weights.layers[at(layer)];
-    m_keyShifts.push_back(keyShift(m_spec, layer, w.kBias, w.kNorm, request.layout.type));
+    m_keyForms.push_back(keyForm(m_spec, layer, w, request.layout.type));
   }
 }
 
@@ -138,6 +137,17 @@ void ReferenceOps::finishHeads(int layer,
   }
 }
 
+void ReferenceOps::shapeHeads(const KeyForm& form, float* queries, float* keys) const {
+  const std::size_t dim = at(m_spec.headDim);
+  const int group = m_spec.numHeads / m_spec.numKvHeads;
+  for (int head = 0; head < m_spec.numHeads; ++head) {
+    shapeQuery(form, head / group, m_spec.headDim, queries + at(head) * dim);
+  }
+  for (int head = 0; head < m_spec.numKvHeads; ++head) {
+    shapeKey(form, head, m_spec.headDim, keys + at(head) * dim);
+  }
+}
+
 // Does nothing for the cache types that do not need it.
 void ReferenceOps::turnHeads(int numHeads, Turn turn, float* heads) const {
   if (!isTurnedKv(m_kv.layout().type)) return;
@@ -175,8 +185,7 @@ Status ReferenceOps::qkv(int layer, const RaggedBatch& batch) {
     float* value = &m_value[at(row) * m_keyWidth];
     finishHeads(layer, batch.positions[row], m_spec.numHeads, w.qBias, w.qNorm, query);
     finishHeads(layer, batch.positions[row], m_spec.numKvHeads, w.kBias, w.kNorm, key);
-    const std::vector<float>& shift = m_keyShifts[at(layer)];
-    for (std::size_t i = 0; i < shift.size(); ++i) key[i] -= shift[i];
+    shapeHeads(m_keyForms[at(layer)], query, key);
     for (std::size_t i = 0; i < w.vBias.size(); ++i) value[i] += w.vBias[i];
     turnHeads(m_spec.numHeads, Turn::Forth, query);
     turnHeads(m_spec.numKvHeads, Turn::Forth, key);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/core/hadamard.h"
+#include "kernels/core/key_form.h"
 #include "kernels/core/ops.h"
 #include "kernels/reference/kv_store.h"
 
@@ -47,6 +48,7 @@ class ReferenceOps final : public Ops {
                    const std::vector<float>& bias,
                    const std::vector<float>& norm,
                    float* heads);
+  void shapeHeads(const KeyForm& form, float* queries, float* keys) const;
   void turnHeads(int numHeads, Turn turn, float* heads) const;
   void storeRow(
       int layer, const RaggedBatch& batch, int row, const float* keys, const float* values);
@@ -59,7 +61,7 @@ class ReferenceOps final : public Ops {
   int m_maxBatchedTokens, m_numThreads;
   std::size_t m_hidden, m_queryWidth, m_keyWidth, m_ffn;
   // [maxBatchedTokens, ...]: the residual stream, its norm, what a layer makes of it
-  std::vector<std::vector<float>> m_keyShifts;  // by layer
+  std::vector<KeyForm> m_keyForms;  // by layer
   std::vector<float> m_x, m_normed, m_query, m_key, m_value, m_attended, m_update, m_gate, m_up;
   OpsCounters m_counters;
 };
