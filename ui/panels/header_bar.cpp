@@ -1,6 +1,7 @@
 #include "ui/panels/header_bar.h"
 
 #include <QButtonGroup>
+#include <QEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -9,6 +10,7 @@
 #include <QToolButton>
 
 #include "ui/panels/transport_bar.h"
+#include "ui/style/fonts.h"
 #include "ui/style/format.h"
 #include "ui/style/metrics.h"
 
@@ -16,7 +18,8 @@ namespace ui::panels {
 
 namespace {
 
-constexpr int kPlaceNeedsWidth = 1240, kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
+// Of the header, px at the usual text size.
+constexpr int kNameNeedsWidth = 1030, kPlaceNeedsWidth = 1240, kDeviceNeedsWidth = 1360, kKvNeedsWidth = 1560;
 constexpr int kNarrowName = 130, kWideName = 260;  // of the model, px
 
 }  // namespace
@@ -122,11 +125,20 @@ void HeaderBar::setPerspective(Perspective perspective) {
 
 void HeaderBar::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
-  m_transport->setPlaceVisible(width() >= kPlaceNeedsWidth);
   showModel();
 }
 
+void HeaderBar::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange) showModel();
+}
+
+bool HeaderBar::hasRoom(int pixels) const { return width() >= pixels * style::textScale(); }
+
 void HeaderBar::showModel() {
+  // the transport needs the room in a narrow window
+  m_transport->setPlaceVisible(hasRoom(kPlaceNeedsWidth));
+  m_model->setVisible(m_perspective == Perspective::Chat || hasRoom(kNameNeedsWidth));
   if (m_loader.isLoading()) {
     const QString file = QFileInfo(m_loader.loadingPath()).fileName();
     m_model->setText(tr("loading %1").arg(m_model->fontMetrics().elidedText(file, Qt::ElideMiddle, kWideName)));
@@ -142,9 +154,8 @@ void HeaderBar::showModel() {
     return;
   }
   const auto& info = *live->model;
-  // the transport needs the room in a narrow window
   const bool hasTransport = m_perspective != Perspective::Chat;
-  const int room = hasTransport && width() < kDeviceNeedsWidth ? kNarrowName : kWideName;
+  const int room = hasTransport && !hasRoom(kDeviceNeedsWidth) ? kNarrowName : kWideName;
   QString name = QString::fromStdString(info.name);
   const QString quantisation = QString::fromStdString(info.quantisation);
   if (!name.contains(quantisation, Qt::CaseInsensitive)) name += QStringLiteral(" · ") + quantisation;
@@ -157,8 +168,8 @@ void HeaderBar::showModel() {
   if (!info.isaNote.empty()) device += QStringLiteral(" !");
   m_device->setText(device);
   m_device->setToolTip(info.isaNote.empty() ? QString::fromStdString(info.isa) : QString::fromStdString(info.isaNote));
-  m_device->setVisible(!hasTransport || width() >= kDeviceNeedsWidth);
-  m_kv->setVisible(hasTransport && width() >= kKvNeedsWidth && live->pool.has_value());
+  m_device->setVisible(!hasTransport || hasRoom(kDeviceNeedsWidth));
+  m_kv->setVisible(hasTransport && hasRoom(kKvNeedsWidth) && live->pool.has_value());
   if (live->pool) {
     m_kv->setText(tr("KV %1 · %n-token blocks", nullptr, live->pool->blockSize)
                       .arg(QString::fromLatin1(engine::kvDTypeName(info.kvDtype))));

@@ -33,8 +33,10 @@ class HeaderBar : public QFrame {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
+  bool hasRoom(int pixels) const;  // at the usual text size
   void buildWidgets();
   void layOutWidgets();
   void connectWidgets();

@@ -1,6 +1,7 @@
 #include "ui/panels/knobs_panel.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -51,6 +52,8 @@ KnobsPanel::KnobsPanel(const ViewParts& parts, QWidget* parent)
   QWidget* rows = buildRows();
   scroll->setWidget(rows);
   scroll->setMinimumWidth(rows->minimumSizeHint().width() + kScrollBar);
+  m_scroll = scroll;
+  rows->installEventFilter(this);
   column->addWidget(scroll, 1);
   m_error = new QLabel;
   m_error->setProperty("role", "error");
@@ -94,7 +97,7 @@ void KnobsPanel::addRow(QGridLayout& grid, int place, const models::Knob& knob) 
   const QString when = knob.isLive ? tr("Live: acts from the next step; memory stays as it was taken at load.")
                                    : tr("Needs a reload; its effect on memory is shown before.");
   QWidget* editor = makeEditor(knob);
-  editor->setFixedWidth(kEditorWidth);
+  editor->setFixedWidth(qRound(kEditorWidth * style::textScale()));
   editor->setAccessibleName(knob.name);
   editor->setAccessibleDescription(knob.actsOn + QStringLiteral(". ") + when);
   editor->setToolTip(when);
@@ -282,6 +285,20 @@ void KnobsPanel::onFrame(const bridge::Frame& frame) {
   if (!m_awaitsAnswer) m_wanted.limits = m_shown.limits;
   if (isOtherLoad) discard();
   showValues();
+}
+
+// No value may be cut off: the panel is as wide as its rows, in whatever text size.
+bool KnobsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::LayoutRequest && watched == m_scroll->widget()) {
+    m_scroll->setMinimumWidth(m_scroll->widget()->minimumSizeHint().width() + kScrollBar);
+  }
+  return ViewCard::eventFilter(watched, event);
+}
+
+void KnobsPanel::changeEvent(QEvent* event) {
+  ViewCard::changeEvent(event);
+  if (event->type() != QEvent::FontChange) return;
+  for (const Row& row : m_rows) row.editor->setFixedWidth(qRound(kEditorWidth * style::textScale()));
 }
 
 void KnobsPanel::refreshView() {

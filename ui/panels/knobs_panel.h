@@ -14,6 +14,7 @@
 class QGridLayout;
 class QLabel;
 class QPushButton;
+class QScrollArea;
 
 namespace ui::panels {
 
@@ -37,6 +38,8 @@ class KnobsPanel : public ViewCard {
 
  protected:
   void refreshView() override;
+  void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Row {
@@ -68,6 +71,7 @@ class KnobsPanel : public ViewCard {
   std::uint64_t m_memoryAsked = 0;
   std::optional<engine::MemoryEstimate> m_memoryNow, m_memoryWanted;
   QWidget* m_reload;
+  QScrollArea* m_scroll = nullptr;
   QLabel *m_error, *m_last, *m_reloadText, *m_memory;
   QPushButton *m_apply, *m_discard;
 };

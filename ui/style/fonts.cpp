@@ -23,6 +23,9 @@ void rescale(QWidget& widget, double factor) {
   widget.setProperty(kExact, exact);
   QFont font = widget.font();
   font.setPixelSize(std::max(6, int(std::lround(exact))));
+  // a style sheet keeps the font that a widget had when it was dressed, and brings it back with every new sheet
+  constexpr const char* kKept = "_q_styleSheetWidgetFont";
+  if (widget.property(kKept).isValid()) widget.setProperty(kKept, font);
   widget.setFont(font);
 }
 

@@ -127,7 +127,7 @@ QFrame[role="cardHead"] { background: @panel; border: 1px solid @border; border-
   border-top-left-radius: 8px; border-top-right-radius: 8px; }
 QFrame[role="cardBody"] { background: @panel; border: 1px solid @border; border-top: none;
   border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }
-QToolButton[role="small"] { padding: 0px 4px; font-size: 11px; }
+QToolButton[role="small"] { padding: 0px 4px; font-size: @smallpx; }
 QToolButton[role="small"]:checked { background: @field; border-color: @border; color: @text; }
 QMainWindow::separator { background: transparent; width: 10px; height: 10px; }
 QMainWindow::separator:hover { background: @track; }
@@ -186,6 +186,7 @@ QSplitter::handle { background: transparent; }
       {"@danger", p.color(Role::Danger)},
       {"@track", p.color(Role::Track)},
   };
+  sheet.replace(QLatin1String("@smallpx"), QStringLiteral("%1px").arg(qRound(11 * textSize / 13.0)));
   sheet.replace(QLatin1String("@chippx"), QStringLiteral("%1px").arg(textSize - 1));
   sheet.replace(QLatin1String("@brandpx"), QStringLiteral("%1px").arg(textSize + 1));
   for (const auto& [name, color] : values) sheet.replace(QLatin1String(name), css(color));

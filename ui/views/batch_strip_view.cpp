@@ -22,11 +22,13 @@ using style::Role;
 namespace {
 
 constexpr double kGlyphBand = 14.0;  // the row of limit glyphs under the columns
-constexpr double kTopMargin = 12.0;
 constexpr int kFlagHeight = 12, kFlagRows = 3;  // of what was turned
 constexpr double kMinColumn = 2.0;
 constexpr double kMinBar = 3.0;  // a few decode rows stay visible beside a full prefill chunk
 constexpr double kMaxColumn = 24.0;
+
+// Room for the budget's words above the columns.
+double topMargin() { return std::max(12.0, QFontMetricsF(style::textFont(11)).height() - 2.0); }
 
 }  // namespace
 
@@ -46,7 +48,7 @@ void BatchStripView::refresh() {
   update();
 }
 
-double BatchStripView::plotHeight() const { return std::max(1.0, height() - kGlyphBand - kTopMargin); }
+double BatchStripView::plotHeight() const { return std::max(1.0, height() - kGlyphBand - topMargin()); }
 
 int BatchStripView::firstVisible() const {
   const int fit = static_cast<int>(width() / m_columnWidth);
@@ -147,7 +149,7 @@ void BatchStripView::paintBase() {
   for (int i = first; i < static_cast<int>(columns.size()); ++i) {
     const models::StepColumn& column = columns[static_cast<std::size_t>(i)];
     const double x = (i - first) * m_columnWidth;
-    paintColumn(painter, column, QRectF(x, kTopMargin, m_columnWidth - gap, plotHeight()), top);
+    paintColumn(painter, column, QRectF(x, topMargin(), m_columnWidth - gap, plotHeight()), top);
     if (m_columnWidth >= 4) {
       painter.setRenderHint(QPainter::Antialiasing, true);
       paintLimit(painter, column.iteration.limit, {x + m_columnWidth / 2, height() - kGlyphBand / 2});
@@ -155,13 +157,14 @@ void BatchStripView::paintBase() {
     }
   }
   const double budget = columns.back().iteration.budget;
-  const double y = kTopMargin + plotHeight() * (1.0 - std::min(1.0, budget / top));
+  const double y = topMargin() + plotHeight() * (1.0 - std::min(1.0, budget / top));
   painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DashLine));
   painter.drawLine(QPointF(0, y), QPointF(width(), y));
   painter.setPen(palette.color(Role::MutedText));
   const QString words = budget > top ? tr("budget %1, above").arg(budget) : QString::number(budget);
-  painter.drawText(QRectF(0, y - 14, width() - 2.0, 13), Qt::AlignRight | Qt::AlignBottom, words);
-  const bool isAmongFlags = y - 14 < kFlagHeight * kFlagRows;
+  const double letters = painter.fontMetrics().height();
+  painter.drawText(QRectF(0, std::max(0.0, y - 1 - letters), width() - 2.0, letters), Qt::AlignRight | Qt::AlignBottom, words);
+  const bool isAmongFlags = y - 1 - letters < kFlagHeight * kFlagRows;
   paintKnobs(painter, isAmongFlags ? width() - painter.fontMetrics().horizontalAdvance(words) - 10.0 : width());
   m_isDirty = false;
 }
@@ -180,7 +183,7 @@ void BatchStripView::paintRange(QPainter& painter) const {
   QColor veil = style::paletteOf(palette()).color(Role::Accent);
   veil.setAlphaF(0.16F);
   const double left = edgeOf(range->t0Ns), right = edgeOf(range->t1Ns);
-  painter.fillRect(QRectF(left, kTopMargin, right - left, plotHeight()), veil);
+  painter.fillRect(QRectF(left, topMargin(), right - left, plotHeight()), veil);
 }
 
 // Before the first step that a turned knob acted on; the words keep to the left of `right`.

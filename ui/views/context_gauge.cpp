@@ -26,7 +26,13 @@ void ContextGauge::setTokens(qint64 conversation, qint64 draft, qint64 capacity)
   m_draft = draft;
   m_capacity = capacity;
   setAccessibleDescription(caption());
+  updateGeometry();
   update();
+}
+
+QSize ContextGauge::minimumSizeHint() const {
+  const QFontMetrics metrics(style::textFont(11));
+  return {std::max(110, metrics.horizontalAdvance(caption()) + 4), 14 + std::max(16, metrics.height())};
 }
 
 QString ContextGauge::caption() const {
@@ -41,8 +47,13 @@ void ContextGauge::paintEvent(QPaintEvent*) {
   const auto& colors = style::paletteOf(palette());
   painter.setFont(style::textFont(11));
   painter.setPen(colors.color(isOverfull() ? Role::Rejected : Role::MutedText));
-  painter.drawText(QRect(0, 0, width(), 16), Qt::AlignVCenter, isOverfull() ? tr("! %1").arg(caption()) : caption());
-  const QRectF bar(0, 19, width(), 7);
+  const int line = std::max(16, painter.fontMetrics().height());
+  QString words = caption();
+  if (painter.fontMetrics().horizontalAdvance(words) > width()) {
+    words = tr("%1 of %2").arg(style::formatCount(m_conversation + m_draft), style::formatCount(m_capacity));
+  }
+  painter.drawText(QRect(0, 0, width(), line), Qt::AlignVCenter, isOverfull() ? tr("! %1").arg(words) : words);
+  const QRectF bar(0, line + 3, width(), 7);
   QPainterPath round;
   round.addRoundedRect(bar, 3.5, 3.5);
   painter.setClipPath(round);

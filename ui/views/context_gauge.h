@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <algorithm>
 
 namespace ui::views {
 
@@ -17,8 +18,8 @@ class ContextGauge : public QWidget {
   bool isOverfull() const { return m_capacity > 0 && m_conversation + m_draft > m_capacity; }
   QString caption() const;
 
-  QSize sizeHint() const override { return {200, 30}; }
-  QSize minimumSizeHint() const override { return {110, 30}; }
+  QSize sizeHint() const override { return {std::max(200, minimumSizeHint().width()), minimumSizeHint().height()}; }
+  QSize minimumSizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -75,7 +75,6 @@ void PlotView::buildPlot() {
   for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
     axis->setTickLength(0);
     axis->setSubTicks(false);
-    axis->setTickLabelFont(style::textFont(11));
     axis->setTickLabelPadding(4);
   }
   m_plot->xAxis->grid()->setVisible(false);
@@ -83,7 +82,7 @@ void PlotView::buildPlot() {
   m_plot->yAxis->ticker()->setTickCount(3);
 }
 
-// The plot knows nothing of palettes: every pen and brush is set again.
+// The plot knows nothing of palettes and text sizes: every pen, brush and font is set again.
 void PlotView::recolour() {
   const style::Palette& palette = style::paletteOf(this->palette());
   const QColor grid = style::blend(palette.color(Role::Border), palette.color(Role::Panel), 0.8);
@@ -93,6 +92,7 @@ void PlotView::recolour() {
     m_plot->graph(static_cast<int>(i))->setPen(QPen(palette.color(m_curves[i].role), 1.0, m_curves[i].pen));
   }
   for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
+    axis->setTickLabelFont(style::textFont(11));
     axis->setTickLabelColor(palette.color(Role::MutedText));
     axis->setTickPen(Qt::NoPen);
     axis->grid()->setPen(QPen(grid, 1.0));
@@ -243,7 +243,7 @@ double PlotView::pixelOf(double x) const { return m_plot->x() + m_plot->xAxis->c
 double PlotView::yPixelOf(double y) const { return m_plot->y() + m_plot->yAxis->coordToPixel(y); }
 
 void PlotView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
     recolour();
     redraw();
   }

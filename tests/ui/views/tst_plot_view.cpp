@@ -72,6 +72,20 @@ class PlotViewTest : public QObject {
     }
   }
 
+  void theWordsFollowTheTextSize() {
+    ui::style::Theme theme(*qApp);
+    Stage stage;
+    const auto* plot = stage.view.findChild<QCustomPlot*>();
+    const int usual = plot->xAxis->tickLabelFont().pixelSize();
+    theme.setTextSize(18);
+    QCoreApplication::processEvents();
+    QCOMPARE(plot->xAxis->tickLabelFont().pixelSize(), qRound(usual * 18 / 13.0));
+    QCOMPARE(plot->legend->font().pixelSize(), qRound(usual * 18 / 13.0));
+    theme.setTextSize(13);
+    QCoreApplication::processEvents();
+    QCOMPARE(plot->yAxis->tickLabelFont().pixelSize(), usual);
+  }
+
   void aDistributionRisesFromNothingToAll() {
     Stage stage;
     std::vector<double> sorted;
