@@ -26,6 +26,17 @@ constexpr int kMinLines = 2, kMaxLines = 10;
 
 }  // namespace
 
+// Keys that would undo or redo nothing here are the window's: Ctrl+Shift+Z brings a deleted chat back.
+bool ComposerEdit::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool isIdle = (key->matches(QKeySequence::Redo) && !document()->isRedoAvailable()) ||
+                        (key->matches(QKeySequence::Undo) && !document()->isUndoAvailable());
+    if (isIdle) return false;
+  }
+  return QPlainTextEdit::event(event);
+}
+
 void ComposerEdit::inputMethodEvent(QInputMethodEvent* event) {
   m_isComposing = !event->preeditString().isEmpty();
   QPlainTextEdit::inputMethodEvent(event);

@@ -27,6 +27,7 @@ class ComposerEdit : public QPlainTextEdit {
   void cancelPressed();
 
  protected:
+  bool event(QEvent* event) override;
   void inputMethodEvent(QInputMethodEvent* event) override;
   // Files are opened by the window, not typed.
   bool canInsertFromMimeData(const QMimeData* source) const override;
