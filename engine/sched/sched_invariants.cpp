@@ -44,6 +44,9 @@ void checkSequence(const Sequence& sequence,
     out.push_back(fmt::format("request {} has computed {} of {} tokens", id,
                               sequence.progress.numComputed, sequence.numTokens()));
   }
+  if (sequence.tokens.back() != sequence.newest) {
+    out.push_back(fmt::format("request {} has another newest token in its list", id));
+  }
   if (sequence.numOutput() > sequence.spec.maxTokens) {
     out.push_back(fmt::format("request {} has {} outputs, {} were asked for", id,
                               sequence.numOutput(), sequence.spec.maxTokens));

@@ -137,7 +137,7 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
                         .first->second;
   child.tokens = parent.tokens;
   if (!parent.isHeld()) child.tokens.pop_back();
-  child.tokens.push_back(lastToken);
+  child.append(std::span(&lastToken, 1));
   child.rootArrival = parent.rootArrival;
   child.hasBranched = parent.hasBranched = true;
   child.reason = parent.reason;
@@ -170,7 +170,7 @@ Result<void> Scheduler::fork(RequestId parentId, RequestId childId, TokenId last
 void Scheduler::extend(RequestId id, TokenId token) {
   Sequence& sequence = known(id);
   CHECK(!hasOpenStep() && sequence.isHeld());
-  sequence.tokens.push_back(token);
+  sequence.append(std::span(&token, 1));
   ++m_counters.generatedTokens;
   if (!m_cache.config().isKept) forgetComputed(sequence);
 }
@@ -358,7 +358,7 @@ void Scheduler::applyRow(Sequence& sequence, const PlanRow& row, const RowResult
   sequence.progress.isEntering = false;
   m_cache.markWritten(sequence.table, row.firstPosition, standing);
   sequence.progress.numComputed += standing;
-  sequence.tokens.insert(sequence.tokens.end(), result.tokens.begin(), result.tokens.end());
+  sequence.append(result.tokens);
   m_counters.generatedTokens += static_cast<std::uint64_t>(numSampled);
   if (numSampled > 0 || result.holds) {  // a held one gets its token right after the step
     sequence.setState(RequestState::Decoding);

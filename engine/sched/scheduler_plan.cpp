@@ -296,9 +296,12 @@ void Scheduler::addRow(Sequence& sequence, std::int64_t numTokens, std::int64_t 
   row.numDrafts = static_cast<int>(numDrafts);
   row.samples = row.firstPosition + numTokens - numDrafts == sequence.numTokens();
   row.firstToken = static_cast<int>(m_plan.tokens.size());
-  const auto own = std::span(sequence.tokens).subspan(static_cast<std::size_t>(row.firstPosition));
-  for (const TokenId token : own.first(static_cast<std::size_t>(numTokens - numDrafts))) {
-    m_plan.tokens.push_back(token);
+  const std::int64_t numOwn = numTokens - numDrafts;
+  if (row.samples && numOwn == 1) {
+    m_plan.tokens.push_back(sequence.newest);
+  } else {
+    const auto own = sequence.tokens.begin() + row.firstPosition;
+    m_plan.tokens.insert(m_plan.tokens.end(), own, own + numOwn);
   }
   for (const TokenId token : std::span(sequence.drafts).first(static_cast<std::size_t>(numDrafts))) {
     m_plan.tokens.push_back(token);

@@ -30,6 +30,7 @@ Sequence::Sequence(SequenceSpec theSpec,
                    int blockSize)
     : spec(std::move(theSpec)),
       tokens(spec.promptIds),
+      newest(tokens.back()),
       table(spec.id, blockSize),
       chain(std::move(theChain)),
       arrivalOrder(theArrivalOrder),

@@ -71,6 +71,7 @@ struct Sequence {
 
   const SequenceSpec spec;
   std::vector<TokenId> tokens;  // prompt, then outputs; outputs stay outputs after a preemption
+  TokenId newest;               // the last of them, which a decode needs, without a way to the list
   kv::BlockTable table;
   std::vector<TokenId> drafts;  // guesses for the next step only
   SequenceProgress progress;
@@ -121,6 +122,11 @@ struct Sequence {
 
   SloFacts sloFacts() const {
     return {spec.slo, spec.arrivalNs, firstTokenNs, lastTokenNs, numOutput()};
+  }
+
+  void append(std::span<const TokenId> more) {
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    newest = tokens.back();
   }
 
   std::span<const TokenId> outputs() const {
