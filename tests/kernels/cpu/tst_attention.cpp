@@ -12,6 +12,7 @@
 #include "kernels/core/ops.h"
 #include "kernels/core/request_check.h"
 #include "kernels/cpu/attention_plan.h"
+#include "tests/support/sanitized.h"
 
 using namespace kernels;
 using namespace kernels::cpu;
@@ -241,8 +242,8 @@ class AttentionTest : public QObject {
     const AttentionKernels& kernels = chosenKernels();
     QFETCH(int, type);
     int turn = 0;
-    for (const int headDim : {40, 64, 80, 96, 128, 256}) {
-      for (const int group : {1, 3, 4, 7, 8}) {
+    for (const int headDim : test_support::thinned({40, 64, 80, 96, 128, 256})) {
+      for (const int group : test_support::thinned({1, 3, 4, 7, 8})) {
         Shape shape{static_cast<KvType>(type), headDim, group, 1 << (turn++ % 7), 1};
         Cache cache(shape, static_cast<unsigned>(turn));
         for (const int length : kLengths) {
@@ -263,7 +264,7 @@ class AttentionTest : public QObject {
     const AttentionKernels& kernels = chosenKernels();
     QFETCH(int, type);
     for (const int blockSize : {4, 16}) {
-      for (const int window : {1, 2, 15, 16, 17, 64, 65, 300, 1000}) {
+      for (const int window : test_support::thinned({1, 2, 15, 16, 17, 64, 65, 300, 1000})) {
         Shape shape{static_cast<KvType>(type), 64, 3, blockSize, 2};
         Cache cache(shape);
         cache.writeUpTo(513);
@@ -281,14 +282,14 @@ class AttentionTest : public QObject {
     const AttentionKernels& kernels = chosenKernels();
     QFETCH(int, type);
     for (const int window : {0, 100}) {
-      for (const int group : {1, 3, 7}) {
+      for (const int group : test_support::thinned({1, 3, 7})) {
         const Run whole{0, 600, window, 1};
         Shape shape{static_cast<KvType>(type), 80, group, 16, 1};
         Cache first(shape);
         first.writeUpTo(600);
         const std::vector<float> expected = first.attend(kernels, whole);
         bool wasSplit = false;
-        for (const int blockSize : {1, 2, 8, 16, 32, 64}) {
+        for (const int blockSize : test_support::thinned({1, 2, 8, 16, 32, 64})) {
           shape.blockSize = blockSize;
           for (const int step : {7, 11}) {
             Cache cache(shape, 1, step);
