@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -51,7 +52,7 @@ def busy_loop(is_wanted):
 
 
 class Finished:
-    """What a program printed and cost: seconds on the clock and of processor, resident MB at its last look and peak."""
+    """What a program printed and cost: seconds on the clock and of processor, resident MB while it worked and at its peak."""
 
     def __init__(self, output, seconds, cpu_seconds, resident_mb, peak_mb):
         self.output = output
@@ -78,12 +79,12 @@ def run(command, limit_s=900):
         started = time.monotonic()
         process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.DEVNULL)
-        resident = 0.0
+        looks = []
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
-            resident = resident_mb(process.pid) or resident
+            looks.append(resident_mb(process.pid) or 0.0)
             if time.monotonic() - started > limit_s:
                 process.kill()
                 os.wait4(process.pid, 0)
@@ -95,4 +96,6 @@ def run(command, limit_s=900):
         output.seek(0)
         if process.returncode != 0:
             return None
+        # past the load, and not the last look: by then a process may have given most of it back
+        resident = statistics.median(looks[len(looks) // 2:]) if looks else 0.0
         return Finished(output.read(), seconds, usage.ru_utime + usage.ru_stime, resident, usage.ru_maxrss / 1024)
