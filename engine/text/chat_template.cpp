@@ -51,18 +51,22 @@ Result<OriginText> run(const jinja::Block& block, const jinja::Variables& variab
   }
 }
 
+// What a conversation written by us renders to; empty when the template refuses it.
+std::string renderedProbe(const jinja::Block& block, const std::string& json) {
+  const Result<ConversationInput> input = ConversationInput::parse(json, {});
+  if (!input) return {};
+  jinja::Limits limits;
+  limits.steps = 200'000;
+  const Result<OriginText> out = run(block, input->variables(), input->now(), limits);
+  return out ? plainText(*out) : std::string();
+}
+
 // Renders one message given in parts and looks whether its text came through as text.
 bool probeParts(const jinja::Block& block) {
   const std::string json = fmt::format(
       R"({{"messages":[{{"role":"user","content":[{{"type":"text","text":"{}"}}]}}],"now":"2026-01-02T03:04:05"}})",
       kProbe);
-  const Result<ConversationInput> input = ConversationInput::parse(json, {});
-  if (!input) return false;
-  jinja::Limits limits;
-  limits.steps = 200'000;
-  const Result<OriginText> out = run(block, input->variables(), input->now(), limits);
-  if (!out) return false;
-  const std::string text = plainText(*out);
+  const std::string text = renderedProbe(block, json);
   const std::size_t place = text.find(kProbe);
   // A printed list shows the text in quotes behind its key.
   return place != std::string::npos && text.find(fmt::format("'text': '{}'", kProbe)) == std::string::npos &&
@@ -78,13 +82,7 @@ bool probeTools(const jinja::Block& block) {
       R"("tools":[{{"type":"function","function":{{"name":"{0}-offer","description":"d",)"
       R"("parameters":{{"type":"object","properties":{{}}}}}}}}]}})",
       kProbe);
-  const Result<ConversationInput> input = ConversationInput::parse(json, {});
-  if (!input) return false;
-  jinja::Limits limits;
-  limits.steps = 200'000;
-  const Result<OriginText> out = run(block, input->variables(), input->now(), limits);
-  if (!out) return false;
-  const std::string text = plainText(*out);
+  const std::string text = renderedProbe(block, json);
   return text.find(fmt::format("{}-offer", kProbe)) != std::string::npos &&
          text.find(fmt::format("{}-answer", kProbe)) != std::string::npos;
 }

@@ -36,18 +36,11 @@
 #include "ui/style/english_plurals.h"
 #include "ui/views/transcript_view.h"
 
+using test_support::shown;
 using test_support::Stage;
 using ui::models::MessageState;
 
 namespace {
-
-template <typename T>
-T* shown(QWidget& window) {
-  for (T* widget : window.findChildren<T*>()) {
-    if (widget->isVisible()) return widget;
-  }
-  return nullptr;
-}
 
 // The action of the menu bar with this text (mnemonics left out); null when there is none.
 QAction* actionNamed(QMenu* menu, const QString& text) {

@@ -12,19 +12,8 @@
 #include "ui/program_desk.h"
 #include "ui/style/english_plurals.h"
 
+using test_support::shown;
 using test_support::Stage;
-
-namespace {
-
-template <typename T>
-T* shown(QWidget& window) {
-  for (T* widget : window.findChildren<T*>()) {
-    if (widget->isVisible()) return widget;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 class ProgramPicturesTest : public QObject {
   Q_OBJECT

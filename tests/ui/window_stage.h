@@ -21,6 +21,15 @@
 
 namespace test_support {
 
+// The first child of the type that is visible; null when there is none.
+template <typename T>
+T* shown(QWidget& window) {
+  for (T* widget : window.findChildren<T*>()) {
+    if (widget->isVisible()) return widget;
+  }
+  return nullptr;
+}
+
 // Between two beats of a 20 ms timer: how long the window was deaf, and how long it worked meanwhile.
 class Heart : public QObject {
  public:
