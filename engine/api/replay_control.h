@@ -16,8 +16,8 @@ struct RecordedPrompt {
   bool isConversation = false;
 };
 
-// All calls return at once and belong to the front-end thread. Times are those of the recorded
-// engine's clock.
+// All calls return at once and belong to the front-end thread. Times are those that
+// the handle's events and snapshots tell: nanoseconds since the recording's first event.
 class ReplayControl {
  public:
   virtual ~ReplayControl() = default;

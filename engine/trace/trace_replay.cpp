@@ -1,10 +1,11 @@
 #include "engine/trace/trace_replay.h"
 
 #include <algorithm>
-#include <iterator>
 #include <unordered_map>
 #include <utility>
 #include <variant>
+
+#include "engine/trace/time_origin.h"
 
 namespace engine::trace {
 
@@ -54,17 +55,23 @@ void TraceReplay::submit(Command command) {
 
 void TraceReplay::drainMessages(std::vector<EngineMessage>& out) {
   tick();
-  std::ranges::move(m_messages, std::back_inserter(out));
+  for (EngineMessage& message : m_messages) {
+    moveTimes(message, -m_beginNs);
+    out.push_back(std::move(message));
+  }
   m_messages.clear();
 }
 
 void TraceReplay::drainEvents(std::vector<TraceEvent>& out) {
   tick();
-  out.insert(out.end(), m_events.begin(), m_events.end());
+  for (TraceEvent& event : m_events) {
+    moveTimes(event, -m_beginNs);
+    out.push_back(event);
+  }
   m_events.clear();
 }
 
-std::int64_t TraceReplay::positionNs() const {
+std::int64_t TraceReplay::recordedNs() const {
   if (m_isPaused) return m_anchorNs;
   // in double, so that a great speed cannot overflow
   const double aheadNs = static_cast<double>(m_clock->nowNs() - m_anchorClockNs) * m_speed;
@@ -73,6 +80,10 @@ std::int64_t TraceReplay::positionNs() const {
 }
 
 void TraceReplay::seekNs(std::int64_t ns) {
+  seekRecorded(m_beginNs + std::clamp<std::int64_t>(ns, 0, endNs()));
+}
+
+void TraceReplay::seekRecorded(std::int64_t ns) {
   const std::int64_t target = std::clamp(ns, m_beginNs, m_endNs);
   anchor(target);
   moveTo(target);
@@ -80,7 +91,7 @@ void TraceReplay::seekNs(std::int64_t ns) {
 
 void TraceReplay::setSpeed(double speed) {
   if (!(speed > 0)) return;
-  anchor(positionNs());
+  anchor(recordedNs());
   m_speed = speed;
 }
 
@@ -97,7 +108,7 @@ void TraceReplay::on(const Pause&) {
 }
 
 void TraceReplay::on(const Resume&) {
-  if (m_isPaused && m_anchorNs >= m_endNs) seekNs(m_beginNs);
+  if (m_isPaused && m_anchorNs >= m_endNs) seekRecorded(m_beginNs);
   setPaused(false);
 }
 
@@ -110,7 +121,7 @@ void TraceReplay::on(const StepOnce& command) {
     target = m_trace.events[i].timeNs;
     --left;
   }
-  seekNs(left > 0 ? m_endNs : target);
+  seekRecorded(left > 0 ? m_endNs : target);
 }
 
 void TraceReplay::on(const Submit& command) {
@@ -135,7 +146,7 @@ void TraceReplay::on(const SetLimits&) {
 }
 
 void TraceReplay::tick() {
-  const std::int64_t ns = positionNs();
+  const std::int64_t ns = recordedNs();
   moveTo(ns);
   if (ns >= m_endNs && !m_isPaused) setPaused(true);
 }
@@ -197,6 +208,7 @@ void TraceReplay::publish() {
   auto shown = std::make_shared<EngineSnapshot>(m_progress.snapshot());
   shown->version = ++m_version;
   shown->timeNs = m_reachedNs;
+  moveTimes(*shown, -m_beginNs);
   if (m_isPaused) shown->state = EngineState::Paused;
   // recorded as paused, but the replay is not
   else if (shown->state == EngineState::Paused)
@@ -211,7 +223,7 @@ void TraceReplay::anchor(std::int64_t ns) {
 
 void TraceReplay::setPaused(bool isPaused) {
   if (isPaused == m_isPaused) return;
-  anchor(positionNs());
+  anchor(recordedNs());
   m_isPaused = isPaused;
   publish();
 }

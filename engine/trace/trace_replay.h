@@ -14,6 +14,7 @@
 
 namespace engine::trace {
 
+// All times it tells are those since the recording's first event, whatever the recorded clock began with.
 // Pause, Resume and StepOnce work as on a live engine; Resume at the end plays from the beginning.
 // All other commands are answered as by an engine that cannot do them.
 class TraceReplay final : public EngineHandle, public ReplayControl {
@@ -40,11 +41,12 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
   ReplayControl* replayControl() override { return this; }
 
   // --- ReplayControl
-  std::int64_t beginNs() const override { return m_beginNs; }
+  std::int64_t beginNs() const override { return 0; }
 
-  std::int64_t endNs() const override { return m_endNs; }
+  std::int64_t endNs() const override { return m_endNs - m_beginNs; }
 
-  std::int64_t positionNs() const override;
+  std::int64_t positionNs() const override { return recordedNs() - m_beginNs; }
+
   void seekNs(std::int64_t ns) override;
 
   double speed() const override { return m_speed; }
@@ -67,6 +69,9 @@ class TraceReplay final : public EngineHandle, public ReplayControl {
   template <typename Other>
   void on(const Other&) {}  // nothing to cancel, nothing to unload
 
+  // From here on times are the recorded ones; they are moved where they leave.
+  std::int64_t recordedNs() const;
+  void seekRecorded(std::int64_t ns);
   void tick();
   void moveTo(std::int64_t ns);
   void rewind();

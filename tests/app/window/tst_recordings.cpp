@@ -3,6 +3,8 @@
 
 #include <QApplication>
 #include <QFile>
+#include <QLabel>
+#include <QRegularExpression>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
@@ -108,6 +110,28 @@ class RecordingsTest : public QObject {
     QVERIFY(stage.steps() < steps + 1);
     QTest::keyClick(&bar.slider(), Qt::Key_Home);
     QVERIFY(stage.steps() <= 1);
+  }
+
+  void headerAndBarShowOneClock() {
+    QTemporaryDir dir;
+    Stage stage(dir.path());
+    stage.window.openRecording();
+    stage.bridge().send(engine::Pause{});
+    stage.seek(0.5);
+    const std::int64_t endNs = stage.window.record().steps().columns().back().iteration.t1Ns;
+    stage.bridge().seekReplay(endNs);  // where an iteration ends both tell of the same moment
+    const auto labelOf = [&](const QString& name) -> QString {
+      for (auto* label : stage.window.findChildren<QLabel*>()) {
+        if (label->accessibleName() == name) return label->text();
+      }
+      return {};
+    };
+    const QString header = labelOf("Iteration and time"), bar = labelOf("Time in the recording");
+    const auto inHeader = QRegularExpression("t = ([0-9.]+) s").match(header);
+    const auto inBar = QRegularExpression("^([0-9.]+) of").match(bar);
+    QVERIFY2(inHeader.hasMatch() && inBar.hasMatch(), qPrintable(header + " | " + bar));
+    QVERIFY2(std::abs(inHeader.captured(1).toDouble() - inBar.captured(1).toDouble()) < 0.0101, qPrintable(header + " | " + bar));
+    QVERIFY(inBar.captured(1).toDouble() > 0);
   }
 
   void closingItBringsTheEngineBack() {
