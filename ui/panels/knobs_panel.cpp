@@ -6,13 +6,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/bridge/engine_bridge.h"
 #include "ui/models/knob_text.h"
 #include "ui/models/run_tables.h"
+#include "ui/panels/scroll_column.h"
 #include "ui/style/fonts.h"
 #include "ui/style/format.h"
 
@@ -20,7 +20,7 @@ namespace ui::panels {
 
 namespace {
 
-constexpr int kEditorWidth = 104, kScrollBar = 12;
+constexpr int kEditorWidth = 104;
 
 QLabel* mutedLabel(bool wraps = true) {
   auto* label = new QLabel;
@@ -39,32 +39,12 @@ const engine::MemoryItem* itemOf(const engine::MemoryEstimate& estimate, const s
 
 KnobsPanel::KnobsPanel(const ViewParts& parts, QWidget* parent)
     : ViewCard(tr("Knobs"), parts.selection, parent), m_bridge(parts.bridge), m_record(parts.record) {
-  auto* view = new QWidget;
-  auto* column = new QVBoxLayout(view);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(6);
-  auto* scroll = new QScrollArea;
-  scroll->setProperty("role", "plain");
-  scroll->setAccessibleName(tr("List of knobs"));
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setMinimumHeight(60);
-  QWidget* rows = buildRows();
-  scroll->setWidget(rows);
-  scroll->setMinimumWidth(rows->minimumSizeHint().width() + kScrollBar);
-  m_scroll = scroll;
-  rows->installEventFilter(this);
-  column->addWidget(scroll, 1);
-  m_error = new QLabel;
-  m_error->setProperty("role", "error");
-  m_error->setWordWrap(true);
-  m_error->hide();
-  column->addWidget(m_error);
+  m_rowsColumn = new ScrollColumn(buildRows(), tr("List of knobs"));
   m_reload = buildReload();
-  column->addWidget(m_reload);
+  m_rowsColumn->column().addWidget(m_reload);
   m_last = mutedLabel();
-  column->addWidget(m_last);
-  setView(view);
+  m_rowsColumn->column().addWidget(m_last);
+  setView(m_rowsColumn);
   setTable(std::make_unique<models::KnobChangeTable>(parts.record));
   setFigure(tr("● live  ○ needs reload"));
   connect(&m_record, &models::RunRecord::changed, this, &KnobsPanel::moveOn);
@@ -177,12 +157,9 @@ void KnobsPanel::showValues() {
   }
 }
 
-void KnobsPanel::showError(const QString& sentence) {
-  m_error->setText(sentence.isEmpty() ? QString() : QStringLiteral("× ") + sentence);
-  m_error->setVisible(!sentence.isEmpty());
-}
+void KnobsPanel::showError(const QString& sentence) { m_rowsColumn->setError(sentence); }
 
-QString KnobsPanel::error() const { return m_error->text().mid(2); }
+QString KnobsPanel::error() const { return m_rowsColumn->error(); }
 
 QString KnobsPanel::effectOnMemory() const { return m_memory->text(); }
 
@@ -285,14 +262,6 @@ void KnobsPanel::onFrame(const bridge::Frame& frame) {
   if (!m_awaitsAnswer) m_wanted.limits = m_shown.limits;
   if (isOtherLoad) discard();
   showValues();
-}
-
-// No value may be cut off: the panel is as wide as its rows, in whatever text size.
-bool KnobsPanel::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::LayoutRequest && watched == m_scroll->widget()) {
-    m_scroll->setMinimumWidth(m_scroll->widget()->minimumSizeHint().width() + kScrollBar);
-  }
-  return ViewCard::eventFilter(watched, event);
 }
 
 void KnobsPanel::changeEvent(QEvent* event) {

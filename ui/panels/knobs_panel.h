@@ -14,9 +14,10 @@
 class QGridLayout;
 class QLabel;
 class QPushButton;
-class QScrollArea;
 
 namespace ui::panels {
+
+class ScrollColumn;
 
 // Ui thread only. Read as a table, it lists the changes so far.
 class KnobsPanel : public ViewCard {
@@ -39,7 +40,6 @@ class KnobsPanel : public ViewCard {
  protected:
   void refreshView() override;
   void changeEvent(QEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Row {
@@ -71,8 +71,8 @@ class KnobsPanel : public ViewCard {
   std::uint64_t m_memoryAsked = 0;
   std::optional<engine::MemoryEstimate> m_memoryNow, m_memoryWanted;
   QWidget* m_reload;
-  QScrollArea* m_scroll = nullptr;
-  QLabel *m_error, *m_last, *m_reloadText, *m_memory;
+  ScrollColumn* m_rowsColumn;
+  QLabel *m_last, *m_reloadText, *m_memory;
   QPushButton *m_apply, *m_discard;
 };
 

@@ -5,12 +5,12 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include "ui/bridge/engine_bridge.h"
 #include "ui/models/run_record.h"
 #include "ui/models/traffic_table.h"
+#include "ui/panels/scroll_column.h"
 #include "ui/style/fonts.h"
 #include "ui/style/format.h"
 
@@ -18,7 +18,8 @@ namespace ui::panels {
 
 namespace {
 
-constexpr int kLeastWidth = 236, kPaceMs = 300;
+constexpr int kPaceMs = 300;
+constexpr int kFieldWidth = 112;  // "lognormal:4.2:0.6" whole
 
 // "rate is x; it takes a number": as the command line says it.
 template <typename T, typename Read>
@@ -37,34 +38,17 @@ constexpr auto kReal = [](const QString& text, bool* isNumber) { return text.toD
 
 TrafficPanel::TrafficPanel(const ViewParts& parts, models::TrafficDraw draw, QWidget* parent)
     : ViewCard(tr("Traffic"), parts.selection, parent), m_run(parts.bridge, std::move(draw)) {
-  auto* view = new QWidget;
-  auto* column = new QVBoxLayout(view);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(6);
-  auto* scroll = new QScrollArea;
-  scroll->setProperty("role", "plain");
-  scroll->setAccessibleName(tr("Fields of the traffic"));
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setMinimumHeight(50);
-  scroll->setMinimumWidth(kLeastWidth);
-  scroll->setWidget(buildForm());
-  column->addWidget(scroll, 1);
-  m_error = new QLabel;
-  m_error->setProperty("role", "error");
-  m_error->setWordWrap(true);
-  m_error->hide();
-  column->addWidget(m_error);
+  m_form = new ScrollColumn(buildForm(), tr("Fields of the traffic"));
   m_figures = new QLabel;
   m_figures->setFont(style::textFont(12));
   m_figures->setWordWrap(true);
   m_figures->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   m_figures->setAccessibleName(tr("What came of the traffic"));
-  column->addWidget(m_figures);
+  m_form->column().addWidget(m_figures);
   m_start = new QPushButton(tr("Start"));
   m_start->setProperty("role", "primary");
-  column->addWidget(m_start, 0, Qt::AlignLeft);
-  setView(view);
+  m_form->column().addWidget(m_start, 0, Qt::AlignLeft);
+  setView(m_form);
   setTable(std::make_unique<models::TrafficTable>(m_run));
   connect(m_start, &QPushButton::clicked, this, &TrafficPanel::toggle);
   connect(m_arrival, &QComboBox::currentIndexChanged, this, &TrafficPanel::showFields);
@@ -168,12 +152,9 @@ void TrafficPanel::toggle() {
   showError(sentence);
 }
 
-void TrafficPanel::showError(const QString& sentence) {
-  m_error->setText(sentence.isEmpty() ? QString() : QStringLiteral("× ") + sentence);
-  m_error->setVisible(!sentence.isEmpty());
-}
+void TrafficPanel::showError(const QString& sentence) { m_form->setError(sentence); }
 
-QString TrafficPanel::error() const { return m_error->text().mid(2); }
+QString TrafficPanel::error() const { return m_form->error(); }
 
 QString TrafficPanel::figuresText() const {
   const auto figures = m_run.figures();

@@ -16,6 +16,8 @@ class QPushButton;
 
 namespace ui::panels {
 
+class ScrollColumn;
+
 // Ui thread only. Read as a table, it lists the requests of the run.
 class TrafficPanel : public ViewCard {
   Q_OBJECT
@@ -50,7 +52,8 @@ class TrafficPanel : public ViewCard {
   std::map<QString, QWidget*> m_labels;
   QElapsedTimer m_pace;  // since the figures were written
   QPushButton* m_start;
-  QLabel *m_figures, *m_error;
+  ScrollColumn* m_form;
+  QLabel* m_figures;
 };
 
 }  // namespace ui::panels
