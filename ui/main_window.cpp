@@ -174,7 +174,6 @@ void MainWindow::connectWidgets() {
   connect(m_strip, &views::EngineStrip::showEngineWanted, this, [this] { setPerspective(Perspective::Teach); });
   connect(&m_store, &models::ChatStore::writeFailed, m_banner, &panels::Banner::add);
   connect(&m_loader, &models::ModelLoader::failed, this, [this](const QString& sentence) {
-    m_banner->add(sentence);
     if (m_openDialog) m_openDialog->setError(sentence);
   });
   connect(&m_loader, &models::ModelLoader::loaded, this, [this] {
@@ -189,8 +188,7 @@ void MainWindow::connectWidgets() {
 }
 
 void MainWindow::start(const QString& settingsSentence, Begin begin) {
-  m_banner->addLasting(m_store.healthSentence());
-  m_desk->tellWhatWasLeft(m_store.numInterrupted(), settingsSentence);
+  m_desk->tellWhatWasLeft(m_store.numInterrupted(), {m_store.healthSentence(), settingsSentence});
   const qint64 remembered = m_settings.value(QLatin1String(kChat)).toLongLong();
   m_chatList->setCurrentChat(m_conversations.chat(remembered) ? remembered : m_conversations.newChat());
   m_bridge.start();
@@ -199,7 +197,7 @@ void MainWindow::start(const QString& settingsSentence, Begin begin) {
   if (const auto config = m_loader.configToStartWith(); !config.load.modelPath.empty()) {
     m_loader.load(config);
   } else {
-    m_banner->add(m_loader.startHint());
+    m_desk->tellStartHint();
   }
 }
 

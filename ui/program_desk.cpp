@@ -10,6 +10,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QUrl>
+#include <utility>
 
 #include "ui/main_window.h"
 #include "ui/models/chat_markdown.h"
@@ -54,15 +55,20 @@ ProgramDesk::ProgramDesk(MainWindow& window, QSettings& settings, style::Theme& 
   connect(&page, &panels::FirstRunPage::fileWanted, this, [this](const QString& path) { emit filesWanted({path}); });
   connect(&m_window.loader(), &models::ModelLoader::recentChanged, this, &ProgramDesk::refreshFirstRun);
   connect(&m_window.loader(), &models::ModelLoader::unloaded, this, &ProgramDesk::refreshFirstRun);
-  connect(&m_window.loader(), &models::ModelLoader::failed, this, &ProgramDesk::refreshFirstRun);
+  connect(&m_window.loader(), &models::ModelLoader::failed, this, &ProgramDesk::tellWhyNoModel);
+  connect(&m_window.loader(), &models::ModelLoader::aboutToLoad, this, [this] {
+    m_onPage.clear();
+    m_window.chatPanel().firstRun().setRemark({});
+  });
+  connect(&m_window.loader(), &models::ModelLoader::cancelled, this, &ProgramDesk::refreshFirstRun);
+  page.installEventFilter(this);
   refreshFirstRun();
 }
 
 ProgramDesk::~ProgramDesk() = default;
 
-void ProgramDesk::tellWhatWasLeft(int numInterrupted, const QString& settingsSentence) {
-  QStringList sentences{settingsSentence};
-  sentences << m_complaints;
+void ProgramDesk::tellWhatWasLeft(int numInterrupted, const QStringList& found) {
+  QStringList sentences = found + m_complaints;
   if (numInterrupted > 0) {
     sentences << tr("The last run ended while %n answer(s) was being written. What had arrived is kept and marked as "
                     "interrupted; \"regenerate\" answers again.", nullptr, numInterrupted);
@@ -72,6 +78,25 @@ void ProgramDesk::tellWhatWasLeft(int numInterrupted, const QString& settingsSen
     m_window.banner().addLasting(sentence);
     m_log.add(engine::Severity::Warning, sentence);
   }
+}
+
+void ProgramDesk::tellStartHint() { tellWhyNoModel(m_window.loader().startHint()); }
+
+void ProgramDesk::tellWhyNoModel(const QString& sentence) {
+  refreshFirstRun();
+  m_onPage.clear();
+  if (m_window.chatPanel().firstRun().isVisible()) m_onPage = sentence;
+  else m_window.banner().add(sentence);
+}
+
+// A sentence that was closed in the banner does not come back there.
+void ProgramDesk::takeToPage() {
+  const QString remark = m_window.chatPanel().firstRun().remark();
+  if (!remark.isEmpty() && m_window.banner().remove(remark)) m_onPage = remark;
+}
+
+void ProgramDesk::takeToBanner() {
+  if (!m_onPage.isEmpty()) m_window.banner().add(std::exchange(m_onPage, {}));
 }
 
 void ProgramDesk::refreshFirstRun() {
@@ -213,6 +238,11 @@ void ProgramDesk::showAbout() {
 // --- drops
 
 bool ProgramDesk::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == &m_window.chatPanel().firstRun()) {
+    if (event->type() == QEvent::Show) takeToPage();
+    if (event->type() == QEvent::Hide) takeToBanner();
+    return false;
+  }
   if (watched != &m_window) return false;
   switch (event->type()) {
     case QEvent::WindowActivate:  // a model may have been fetched meanwhile

@@ -41,8 +41,10 @@ class ProgramDesk : public QObject {
   const models::Preferences& preferences() const { return m_preferences; }
   void setThemeMode(style::ThemeMode mode);
   QString diagnostics() const;
-  // Tells what start-up found: damaged settings, answers that were cut short.
-  void tellWhatWasLeft(int numInterrupted, const QString& settingsSentence);
+  // Tells what start-up found: damaged chats or settings (`found`), answers that were cut short.
+  void tellWhatWasLeft(int numInterrupted, const QStringList& found);
+  // And why the last model is not opened by itself.
+  void tellStartHint();
   void refreshFirstRun();
 
  public slots:
@@ -63,6 +65,10 @@ class ProgramDesk : public QObject {
   void apply(const models::Preferences& preferences);
   void applyLook(style::ThemeMode theme, int textSize);
   void showDropHint(bool shown);
+  // Why no model is open, told where the user looks: on the first page while it is seen, else in the banner.
+  void tellWhyNoModel(const QString& sentence);
+  void takeToPage();
+  void takeToBanner();
 
   MainWindow& m_window;
   QSettings& m_settings;
@@ -71,6 +77,7 @@ class ProgramDesk : public QObject {
   models::EngineLog m_engineLog;
   models::Preferences m_preferences;
   QStringList m_complaints;
+  QString m_onPage;  // what the banner would tell if the first page were not seen
   QPointer<panels::LogWindow> m_logWindow;
   QPointer<panels::SettingsDialog> m_settingsDialog;
   QPointer<QWidget> m_dropHint;

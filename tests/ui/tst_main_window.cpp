@@ -23,6 +23,7 @@
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/chat_settings_dialog.h"
 #include "ui/panels/composer.h"
+#include "ui/panels/first_run_page.h"
 #include "ui/panels/open_model_dialog.h"
 #include "ui/style/english_plurals.h"
 #include "ui/views/message_text.h"
@@ -293,6 +294,16 @@ void MainWindowTest::theWindowStaysAliveWhileAModelLoads() {
   QVERIFY2(gaps.back() < 3000, "it hung");
 }
 
+namespace {
+
+// What is told of it, wherever the user looks.
+QString whyNoModel(Stage& stage) {
+  auto& page = stage.panel().firstRun();
+  return stage.window.banner().text() + (page.isVisible() ? page.remark() : QString());
+}
+
+}  // namespace
+
 void MainWindowTest::aModelThatFailedIsNotStartedByItself() {
   QTemporaryDir dir;
   engine::EngineConfig config;
@@ -311,13 +322,13 @@ void MainWindowTest::aModelThatFailedIsNotStartedByItself() {
     config.load.modelPath = "/models/broken.gguf";
     stage.window.loader().load(config);
     stage.play(10);
-    QVERIFY2(stage.window.banner().text().contains("ends at byte 1,024"), qPrintable(stage.window.banner().text()));
+    QVERIFY2(whyNoModel(stage).contains("ends at byte 1,024"), qPrintable(whyNoModel(stage)));
   }
   {
     Stage stage(dir.path());
     stage.start(false);
     QCOMPARE(stage.fake.countCommands<engine::LoadModel>(), 0);
-    QVERIFY(stage.window.banner().text().contains("broken.gguf"));
+    QVERIFY2(whyNoModel(stage).contains("broken.gguf"), qPrintable(whyNoModel(stage)));
     config.load.modelPath = "/models/crashes.gguf";
     stage.window.loader().load(config);
     // the program dies here: nothing is tidied
@@ -325,7 +336,7 @@ void MainWindowTest::aModelThatFailedIsNotStartedByItself() {
   Stage stage(dir.path());
   stage.start(false);
   QCOMPARE(stage.fake.countCommands<engine::LoadModel>(), 0);
-  QVERIFY2(stage.window.banner().text().contains("crashes.gguf"), qPrintable(stage.window.banner().text()));
+  QVERIFY2(whyNoModel(stage).contains("crashes.gguf"), qPrintable(whyNoModel(stage)));
 }
 
 void MainWindowTest::theOpenDialogEstimatesAndOffersToLoadAnyway() {

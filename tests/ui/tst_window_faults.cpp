@@ -1,4 +1,9 @@
 // What the window does when the machine fails it: a home that cannot be written, a full disk.
+#include <sys/stat.h>
+
+#include <QDir>
+#include <QFileInfo>
+#include <QRegularExpression>
 #include <QSqlDatabase>
 #include <QSqlQuery>
 #include <QTemporaryDir>
@@ -6,6 +11,8 @@
 
 #include "tests/ui/window_stage.h"
 #include "ui/panels/banner.h"
+#include "ui/panels/first_run_page.h"
+#include "ui/program_desk.h"
 
 using test_support::Stage;
 
@@ -16,6 +23,9 @@ class WindowFaultsTest : public QObject {
   void aHomeThatCannotBeWrittenIsSaidAndTheChatWorks();
   void aFullDiskIsSaidAndWhatWasTypedStays();
   void anAnswerThatEndsWhileTheDiskIsFullIsWrittenLater();
+  void chatsThatCannotBeOpenedAreSaidInOneSentence_data();
+  void chatsThatCannotBeOpenedAreSaidInOneSentence();
+  void aFailedLoadIsToldOnceWhereTheUserLooks();
 };
 
 void WindowFaultsTest::aHomeThatCannotBeWrittenIsSaidAndTheChatWorks() {
@@ -93,6 +103,75 @@ void WindowFaultsTest::anAnswerThatEndsWhileTheDiskIsFullIsWrittenLater() {
   query.finish();
   QTRY_VERIFY_WITH_TIMEOUT(!stage.window.conversations().isSaveFailing(), 10'000);
   QCOMPARE(onDisk(), text);
+}
+
+void WindowFaultsTest::chatsThatCannotBeOpenedAreSaidInOneSentence_data() {
+  QTest::addColumn<QString>("words");
+  QTest::newRow("a folder") << "it is a folder";
+  QTest::newRow("a pipe") << "it is no file";
+  QTest::newRow("a link to nowhere") << "cannot be written";
+}
+
+void WindowFaultsTest::chatsThatCannotBeOpenedAreSaidInOneSentence() {
+  QFETCH(QString, words);
+  QTemporaryDir dir;
+  const QString chats = dir.filePath("chats.sqlite");
+  const QByteArray kind = QTest::currentDataTag();
+  if (kind == "a folder") QVERIFY(QDir().mkdir(chats));
+  if (kind == "a pipe") QVERIFY(::mkfifo(QFile::encodeName(chats).constData(), 0600) == 0);
+  if (kind == "a link to nowhere") QVERIFY(QFile::link(dir.filePath("no folder/chats.sqlite"), chats));
+  QTest::failOnWarning(QRegularExpression("Sql"));  // Qt is not to grumble beside it
+  Stage stage(dir.path());
+  stage.start();
+  const QString told = stage.window.banner().text();
+  QVERIFY2(told.contains(words) && told.contains(chats) && told.contains("memory only"), qPrintable(told));
+  QCOMPARE(told.count('\n'), 0);
+  int numLogged = 0;
+  for (const auto& line : stage.window.desk().log().lines()) numLogged += line.text.contains(told);
+  QCOMPARE(numLogged, 1);
+  stage.say("hello");
+  stage.play(40);
+  QCOMPARE(stage.lastMessage()->text, QString("A short answer."));
+  stage.window.saveAll();
+  QVERIFY(QFileInfo(chats).isSymLink() || QFileInfo::exists(chats));  // it is left as it was
+}
+
+void WindowFaultsTest::aFailedLoadIsToldOnceWhereTheUserLooks() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start(false);
+  auto& page = stage.panel().firstRun();
+  auto& banner = stage.window.banner();
+  const auto fail = [&stage] {
+    engine::EngineConfig config;
+    config.load.modelPath = "/models/broken.gguf";
+    stage.window.loader().load(config);
+    stage.play(10);
+  };
+  fail();
+  const QString sentence = stage.window.loader().failure();
+  QVERIFY(!sentence.isEmpty() && page.isVisible());
+  QCOMPARE(page.remark(), sentence);
+  QCOMPARE(banner.text(), QString());
+  // where the page is not seen the banner has it, and gives it back
+  stage.window.setPerspective(ui::panels::Perspective::Tune);
+  QTRY_VERIFY(!page.isVisible());
+  QCOMPARE(banner.text(), sentence);
+  stage.window.setPerspective(ui::panels::Perspective::Chat);
+  QTRY_VERIFY(page.isVisible());
+  QCOMPARE(banner.text(), QString());
+  QCOMPARE(page.remark(), sentence);
+  // told in the banner and closed there, it does not come back
+  stage.window.setPerspective(ui::panels::Perspective::Tune);
+  QTRY_COMPARE(banner.text(), sentence);
+  fail();
+  QCOMPARE(banner.text(), sentence);
+  banner.clear();
+  stage.window.setPerspective(ui::panels::Perspective::Chat);
+  QTRY_VERIFY(page.isVisible());
+  stage.window.setPerspective(ui::panels::Perspective::Tune);
+  QTRY_VERIFY(!page.isVisible());
+  QCOMPARE(banner.text(), QString());
 }
 
 QTEST_MAIN(WindowFaultsTest)

@@ -20,12 +20,15 @@ constexpr const char* kTables[] = {"chats", "messages"};
 
 QString translate(const char* text) { return QCoreApplication::translate("ChatStore", text); }
 
-enum class FileKind { Absent, Database, NewerDatabase, Foreign };
+enum class FileKind { Absent, Database, NewerDatabase, Foreign, NoFile };
 
 // Looks at the header only, so that a file of a later version is not touched at all.
 FileKind kindOf(const QString& path) {
+  const QFileInfo place(path);
+  if (!place.exists()) return FileKind::Absent;
+  if (!place.isFile()) return FileKind::NoFile;  // to open a pipe would wait for ever
   QFile file(path);
-  if (!file.exists() || file.size() == 0) return FileKind::Absent;
+  if (file.size() == 0) return FileKind::Absent;
   if (!file.open(QIODevice::ReadOnly)) return FileKind::Database;  // SQLite will say why
   const QByteArray header = file.read(100);
   if (header.size() < 100 || !header.startsWith("SQLite format 3")) return FileKind::Foreign;
@@ -129,6 +132,10 @@ void adoptOrphans(QSqlDatabase& db) {
 // Returns how many messages came over.
 int copyReadableRows(const QString& damagedPath, QSqlDatabase& to, const QString& name) {
   QSqlDatabase from = connect(damagedPath, name, QStringLiteral("QSQLITE_OPEN_READONLY"));
+  if (!from.isOpen()) {  // asked all the same, Qt would complain at every question
+    drop(from);
+    return 0;
+  }
   int messages = 0;
   run(from, "PRAGMA writable_schema=ON");  // lets SQLite read a file that is shorter than it says
   to.transaction();
@@ -157,6 +164,12 @@ OpenedDatabase openInMemory(const QString& name, StoreHealth health, const QStri
   OpenedDatabase opened{connect(QStringLiteral(":memory:"), name), health, sentence};
   createTables(opened.database);
   return opened;
+}
+
+OpenedDatabase openUnwritable(const QString& path, const QString& name) {
+  return openInMemory(name, StoreHealth::InMemory,
+                      translate("The chats file %1 cannot be written; chats of this session are kept in "
+                                "memory only.").arg(path));
 }
 
 OpenedDatabase replaceDamaged(const QString& path, const QString& name) {
@@ -192,13 +205,16 @@ OpenedDatabase openChatDatabase(const QString& path, const QString& name) {
                         translate("The chats file %1 was written by a later version of Tessera and is left "
                                   "untouched; chats of this session are kept in memory only.").arg(path));
   }
+  if (kind == FileKind::NoFile) {
+    return openInMemory(name, StoreHealth::InMemory,
+                        translate("The chats file %1 cannot be opened: it is %2; chats of this session are kept in "
+                                  "memory only.").arg(path, QFileInfo(path).isDir() ? translate("a folder") : translate("no file")));
+  }
   if (kind == FileKind::Foreign) return replaceDamaged(path, name);
   OpenedDatabase opened{connect(path, name), StoreHealth::Fine, {}};
   if (isBusyOrReadOnly(opened.database, path) || !opened.database.isOpen()) {
     drop(opened.database);
-    opened = openInMemory(name, StoreHealth::InMemory,
-                          translate("The chats file %1 cannot be written; chats of this session are kept in "
-                                    "memory only.").arg(path));
+    opened = openUnwritable(path, name);
     copyReadableRows(path, opened.database, name + QStringLiteral("-readonly"));
     return opened;
   }
@@ -208,9 +224,7 @@ OpenedDatabase openChatDatabase(const QString& path, const QString& name) {
   }
   if (!prepare(opened.database)) {
     drop(opened.database);
-    return openInMemory(name, StoreHealth::InMemory,
-                        translate("The chats file %1 cannot be written; chats of this session are kept in "
-                                  "memory only.").arg(path));
+    return openUnwritable(path, name);
   }
   return opened;
 }

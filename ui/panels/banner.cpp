@@ -40,6 +40,12 @@ void Banner::add(const QString& sentence) {
   showSentences();
 }
 
+bool Banner::remove(const QString& sentence) {
+  const bool wasThere = m_sentences.removeAll(sentence) > 0;
+  if (wasThere) showSentences();
+  return wasThere;
+}
+
 void Banner::onModelLoaded() {
   m_sentences.removeIf([this](const QString& sentence) { return !m_lasting.contains(sentence); });
   showSentences();

@@ -19,6 +19,8 @@ class Banner : public QFrame {
   void addLasting(const QString& sentence);
   // What a model that is open now makes untrue goes.
   void onModelLoaded();
+  // Takes a sentence away that is told elsewhere now; whether it was there.
+  bool remove(const QString& sentence);
   void clear();
   QString text() const;
 

@@ -101,6 +101,8 @@ void FirstRunPage::setRemark(const QString& sentence) {
   m_remark->setVisible(!sentence.isEmpty());
 }
 
+QString FirstRunPage::remark() const { return m_remark->text(); }
+
 void FirstRunPage::addSection(const QString& title, const QStringList& paths) {
   if (paths.isEmpty()) return;
   auto* label = new QLabel(title, m_page);

@@ -28,6 +28,7 @@ class FirstRunPage : public QScrollArea {
   void setChoices(const FirstRunChoices& choices);
   // Why the last model was not opened by itself, or that one loads; may be empty.
   void setRemark(const QString& sentence);
+  QString remark() const;
   QPushButton& openButton() { return *m_open; }
   QList<QPushButton*> fileButtons() const { return m_files; }
 
