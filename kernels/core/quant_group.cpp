@@ -1,5 +1,7 @@
 #include "kernels/core/quant_group.h"
 
+#include <cstring>
+
 #include "kernels/core/float_bits.h"
 
 namespace kernels {
@@ -35,8 +37,21 @@ void splitNibbles(Bytes packed, std::uint8_t* codes) {
   }
 }
 
+// Bit i of `bits` becomes bit 4 of byte i.
+std::uint64_t spreadToFifthBits(std::uint8_t bits) {
+  constexpr std::uint64_t kEach = 0x0101010101010101u, kDiagonal = 0x8040201008040201u;
+  constexpr std::uint64_t kLow7 = 0x7F7F7F7F7F7F7F7Fu, kTop = 0x8080808080808080u;
+  const std::uint64_t own = (bits * kEach) & kDiagonal;  // each byte keeps the bit of its number
+  return ((own + kLow7) & kTop) >> 3;                    // nonzero carries into the top bit
+}
+
 void addFifthBits(std::uint32_t bits, std::uint8_t* codes) {
-  for (int i = 0; i < 32; ++i) codes[i] |= static_cast<std::uint8_t>(((bits >> i) & 1u) << 4);
+  for (int part = 0; part < 4; ++part, bits >>= 8, codes += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, codes, sizeof eight);
+    eight |= spreadToFifthBits(static_cast<std::uint8_t>(bits));
+    std::memcpy(codes, &eight, sizeof eight);
+  }
 }
 
 // Q4_1 and Q5_1 add their minimum; as a group it is -(min * -1).

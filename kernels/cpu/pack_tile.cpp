@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kStepBytes = kTileColumns * 4;  // one step of all columns
 
+// The rows of a tile are read side by side, more streams than the processor itself sees ahead in.
+constexpr std::size_t kPrefetchBytes = 512;
+
 // What packing one column needs to know of its tile.
 struct Column {
   TileLayout layout;
@@ -37,13 +40,13 @@ constexpr std::array<std::uint8_t, 256> kLevelIndices = makeLevelIndices();
 using Words = std::array<std::uint32_t, 8>;  // a group's codes, one word a step
 
 Words wordsOf(const QuantGroup& group, const Column& column) {
-  std::array<std::uint8_t, kGroupSize> codes;
-  for (std::size_t i = 0; i < kGroupSize; ++i) {
-    const std::uint8_t code = group.codes[i];
-    codes[i] = column.layout.codes == CodeLayout::NibbleTable ? kLevelIndices[code] : code;
-  }
   Words words;
-  std::memcpy(words.data(), codes.data(), codes.size());
+  std::memcpy(words.data(), group.codes, kGroupSize);
+  if (column.layout.codes == CodeLayout::NibbleTable) {
+    std::array<std::uint8_t, kGroupSize> indices;
+    for (std::size_t i = 0; i < kGroupSize; ++i) indices[i] = kLevelIndices[group.codes[i]];
+    std::memcpy(words.data(), indices.data(), kGroupSize);
+  }
   return words;
 }
 
@@ -128,29 +131,56 @@ void storeSuperScales(const QuantGroup& group, int g, const Column& column, std:
   }
 }
 
-void packQuantizedColumn(const WeightView& source,
-                         const std::byte* row,
-                         const Column& column,
-                         std::byte* out) {
-  const DTypeInfo& info = dtypeInfo(source.type);
-  const int groupsPerBlock = info.elementsPerBlock / kGroupSize;
-  const std::size_t headerBytes = superHeaderBytes(column.layout);
-  const std::size_t codes = codeBytes(column.layout);
+// The sizes of a tile's pieces, looked up once.
+struct BlockShape {
+  explicit BlockShape(DType type)
+      : numGroups(dtypeInfo(type).elementsPerBlock / kGroupSize),
+        header(superHeaderBytes(tileLayoutOf(type))),
+        codes(codeBytes(tileLayoutOf(type))),
+        group(codes + groupScaleBytes(tileLayoutOf(type))) {}
+
+  std::size_t bytes() const { return header + static_cast<std::size_t>(numGroups) * group; }
+
+  int numGroups;                     // of one block
+  std::size_t header, codes, group;  // bytes; of a group: with its scales
+};
+
+// One block of one row, into the place of that block of all rows.
+void packBlock(DType type,
+               const std::byte* block,
+               const BlockShape& shape,
+               const Column& column,
+               std::byte* out) {
+  std::byte* groupOut = out + shape.header;
   QuantGroup group;
-  for (std::int64_t first = 0; first < source.cols; first += info.elementsPerBlock) {
-    std::byte* header = out;
-    out += headerBytes;
-    for (int g = 0; g < groupsPerBlock; ++g) {
-      decodeGroup(source.type, row, g, group);
-      storeCodes(group, column, out);
-      if (headerBytes > 0) {
-        storeSuperScales(group, g, column, header);
-      } else {
-        storeGroupScales(group, column, out + codes);
-      }
-      out += codes + groupScaleBytes(column.layout);
+  for (int g = 0; g < shape.numGroups; ++g, groupOut += shape.group) {
+    decodeGroup(type, block, g, group);
+    storeCodes(group, column, groupOut);
+    if (shape.header > 0) {
+      storeSuperScales(group, g, column, out);
+    } else {
+      storeGroupScales(group, column, groupOut + shape.codes);
     }
-    row += info.bytesPerBlock;
+  }
+}
+
+// Block by block, so that the tile is written from its beginning to its end.
+void packQuantizedRows(const WeightView& source,
+                       const std::byte* rows,
+                       int numRows,
+                       std::byte* out) {
+  const DTypeInfo& info = dtypeInfo(source.type);
+  const BlockShape shape(source.type);
+  const std::size_t stride = rowBytes(source.type, source.cols);
+  Column column{tileLayoutOf(source.type), 0};
+  for (std::int64_t k = 0; k < source.cols; k += info.elementsPerBlock) {
+    for (column.index = 0; column.index < static_cast<std::size_t>(numRows); ++column.index) {
+      const std::byte* block = rows + column.index * stride;
+      __builtin_prefetch(block + kPrefetchBytes);
+      packBlock(source.type, block, shape, column, out);
+    }
+    rows += info.bytesPerBlock;
+    out += shape.bytes();
   }
 }
 
@@ -168,17 +198,16 @@ void packFloatColumn(const WeightView& source,
 
 void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std::byte* out) {
   const TileLayout layout = tileLayoutOf(source.type);
-  std::memset(out, 0,
-              tileBytes(layout, static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize)));
   const std::size_t stride = rowBytes(source.type, source.cols);
-  for (int c = 0; c < numRows; ++c) {
-    const std::byte* row = source.data + static_cast<std::size_t>(firstRow + c) * stride;
-    const auto index = static_cast<std::size_t>(c);
-    if (isPlainFloat(layout)) {
-      packFloatColumn(source, row, index, out);
-    } else {
-      packQuantizedColumn(source, row, {layout, index}, out);
-    }
+  const std::byte* rows = source.data + static_cast<std::size_t>(firstRow) * stride;
+  if (numRows < kTileColumns ||
+      source.cols % kGroupSize != 0) {  // else every byte is written below
+    const auto numGroups = static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize);
+    std::memset(out, 0, tileBytes(layout, numGroups));
+  }
+  if (!isPlainFloat(layout)) return packQuantizedRows(source, rows, numRows, out);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(numRows); ++c) {
+    packFloatColumn(source, rows + c * stride, c, out);
   }
 }
 
