@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -13,10 +15,15 @@ namespace engine {
 
 template <typename T>
 class SpscRing {
+  // Slots are memory until their first item: a large ring costs nothing before it is used.
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
  public:
   // capacity: a power of two.
-  explicit SpscRing(std::size_t capacity) : m_mask(capacity - 1), m_slots(capacity) {
+  explicit SpscRing(std::size_t capacity) : m_mask(capacity - 1) {
     CHECK(std::has_single_bit(capacity));
+    m_slots.reset(std::allocator<T>().allocate(capacity));
+    m_slots.get_deleter().capacity = capacity;
   }
 
   // Writer thread only. False, and one more lost item, when the reader is too far behind.
@@ -26,7 +33,7 @@ class SpscRing {
       m_lost.fetch_add(1, std::memory_order_relaxed);
       return false;
     }
-    m_slots[head & m_mask] = item;
+    std::construct_at(&m_slots[head & m_mask], item);
     m_head.store(head + 1, std::memory_order_release);
     return true;
   }
@@ -45,8 +52,14 @@ class SpscRing {
   std::uint64_t numLost() const { return m_lost.load(std::memory_order_relaxed); }
 
  private:
+  struct Deallocate {
+    std::size_t capacity = 0;
+
+    void operator()(T* items) const { std::allocator<T>().deallocate(items, capacity); }
+  };
+
   const std::uint64_t m_mask;
-  std::vector<T> m_slots;
+  std::unique_ptr<T[], Deallocate> m_slots;
   alignas(64) std::atomic<std::uint64_t> m_head{0};
   alignas(64) std::atomic<std::uint64_t> m_tail{0};
   alignas(64) std::atomic<std::uint64_t> m_lost{0};

@@ -1,6 +1,7 @@
 // Merges a word's symbols pair by pair, the best-ranked and then the leftmost pair first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,8 @@ namespace engine::text {
 // Immutable once filled; merge() is thread-safe.
 class BpeMerger {
  public:
+  void reserve(std::size_t numRules) { m_rules.reserve(numRules); }
+
   // `rank`: lower merges first. The first rule of a pair counts.
   void add(TokenId left, TokenId right, TokenId merged, std::int32_t rank);
 

@@ -18,7 +18,7 @@ namespace engine::text {
 
 namespace {
 
-using TokenIndex = std::unordered_map<std::string, TokenId>;
+using TokenIndex = std::unordered_map<std::string_view, TokenId>;  // of the vocabulary's own texts
 
 constexpr std::size_t kMaxCachedWord = 64;  // bytes; longer words hardly ever come twice
 
@@ -79,7 +79,7 @@ class ByteBpeTokenizer final : public VocabularyTokenizer {
                            std::vector<TokenId>& ids) const override;
 
  private:
-  Result<void> addMerge(const TokenIndex& index, const std::string& rule, std::int32_t rank);
+  Result<void> addMerge(const TokenIndex& index, std::string_view rule, std::int32_t rank);
   Result<void> encodeWord(std::string_view word, std::vector<TokenId>& symbols) const;
 
   std::unique_ptr<PreTokenizer> m_preTokenizer;
@@ -106,6 +106,7 @@ Result<void> ByteBpeTokenizer::buildTables() {
     const auto found = index.find(letter);
     m_byteIds[byte] = found == index.end() ? -1 : found->second;
   }
+  m_merger.reserve(m_vocabulary.merges.size());
   std::int32_t rank = 0;
   for (const std::string& rule : m_vocabulary.merges) TRY_VOID(addMerge(index, rule, rank++));
   m_vocabulary.merges = {};
@@ -113,17 +114,18 @@ Result<void> ByteBpeTokenizer::buildTables() {
 }
 
 Result<void> ByteBpeTokenizer::addMerge(const TokenIndex& index,
-                                        const std::string& rule,
+                                        std::string_view rule,
                                         std::int32_t rank) {
   const std::size_t space = rule.find(' ', 1);
-  if (space == std::string::npos) {
+  if (space == std::string_view::npos) {
     return Error{ErrorCode::CorruptFile,
                  fmt::format("merge {} (\"{}\") is not two tokens", rank, rule)};
   }
-  const std::string left = rule.substr(0, space), right = rule.substr(space + 1);
+  const std::string_view left = rule.substr(0, space), right = rule.substr(space + 1);
+  const std::string merged = std::string(left).append(right);
   std::array<TokenId, 3> ids{};
   std::size_t at = 0;
-  for (const std::string& part : {left, right, left + right}) {
+  for (const std::string_view part : {left, right, std::string_view(merged)}) {
     const auto found = index.find(part);
     if (found == index.end()) {
       return Error{ErrorCode::CorruptFile,
