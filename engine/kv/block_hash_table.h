@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/huge_allocator.h"
 
 namespace engine::kv {
 
@@ -71,7 +72,7 @@ class BlockHashTable {
     return i;
   }
 
-  std::vector<Place> m_places;  // at most half full
+  std::vector<Place, HugeAllocator<Place>> m_places;  // at most half full
   std::size_t m_mask;
   std::size_t m_maxEntries;
   std::size_t m_size = 0;

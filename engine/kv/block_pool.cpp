@@ -24,11 +24,6 @@ BlockPool::BlockPool(std::int64_t numBlocks, int blockSize, BlockEventSink sink)
   m_tally.numFree = numBlocks;
 }
 
-std::size_t BlockPool::index(BlockId id) const {
-  CHECK(id.value >= 0 && id.value < m_numBlocks);
-  return static_cast<std::size_t>(id.value);
-}
-
 Block& BlockPool::touch(std::size_t index) {
   if (m_isRecording && m_imageEpoch[index] != m_epoch) {
     m_imageEpoch[index] = m_epoch;

@@ -8,6 +8,8 @@
 
 #include "engine/api/snapshot.h"
 #include "engine/api/trace_event.h"
+#include "engine/base/check.h"
+#include "engine/base/huge_allocator.h"
 #include "engine/base/ids.h"
 
 namespace engine::kv {
@@ -110,7 +112,10 @@ class BlockPool {
     Block block;
   };
 
-  std::size_t index(BlockId id) const;
+  std::size_t index(BlockId id) const {
+    CHECK(id.value >= 0 && id.value < m_numBlocks);
+    return static_cast<std::size_t>(id.value);
+  }
 
   std::size_t freeHead() const { return static_cast<std::size_t>(m_numBlocks); }
 
@@ -131,12 +136,14 @@ class BlockPool {
   BlockEventSink m_sink;
   std::function<void(BlockId)> m_evictionHook;
   StepId m_step{0};
-  std::vector<Block> m_blocks;  // two more at the end: heads of the circular free and cached lists
+  std::vector<Block, HugeAllocator<Block>>
+      m_blocks;  // two more at the end: heads of the circular free and cached lists
   Tally m_tally;
 
   bool m_isRecording = false;
   std::uint64_t m_epoch = 0;
-  std::vector<std::uint64_t> m_imageEpoch;  // by block: the transaction that last kept its image
+  std::vector<std::uint64_t, HugeAllocator<std::uint64_t>>
+      m_imageEpoch;  // by block: the transaction that last kept its image
   std::vector<BeforeImage> m_images;
   Tally m_savedTally;
   std::vector<BlockRecord> m_heldRecords;

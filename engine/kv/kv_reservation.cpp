@@ -66,11 +66,18 @@ void KvReservation::copyShared(BlockTable& table,
   slot = copy;
 }
 
+// The block of the position may be written as it is.
+bool KvReservation::isOwn(const BlockTable& table, std::int64_t position) const {
+  const Block& block = m_pool.block(table.at(m_pool.blockOf(position)));
+  return block.refCount == 1 && block.hash == 0;
+}
+
 bool KvReservation::tryGrow(BlockTable& table,
                             std::int64_t first,
                             std::int64_t num,
                             std::vector<BlockCopy>& copies) {
   CHECK(m_isOpen && num > 0 && first >= 0 && first <= table.capacity());
+  if (num == 1 && first < table.capacity() && isOwn(table, first)) return true;  // most decodes
   const std::int64_t need = blocksToGrow(m_pool, table, first, num, m_placement);
   if (need > m_pool.numAvailable()) return false;
   const std::size_t oldSize = table.entries().size();

@@ -68,6 +68,7 @@ class KvReservation {
   BlockId take(BlockTable& table, std::size_t logical);
   void copyShared(BlockTable& table, std::size_t logical, std::vector<BlockCopy>& copies);
   bool takeRun(BlockTable& table);
+  bool isOwn(const BlockTable& table, std::int64_t position) const;
 
   BlockPool& m_pool;
   PrefixIndex& m_index;

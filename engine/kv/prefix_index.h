@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/api/snapshot.h"
+#include "engine/base/huge_allocator.h"
 #include "engine/base/ids.h"
 #include "engine/kv/block_hash_table.h"
 #include "engine/kv/hash_chain.h"
@@ -86,8 +87,9 @@ class PrefixIndex {
   void rememberEvicted(std::uint64_t hash);
 
   std::size_t m_blockSize;
-  std::vector<Entry> m_entries;   // by block
-  std::vector<TokenId> m_tokens;  // [numBlocks, blockSize], of published blocks
+  std::vector<Entry, HugeAllocator<Entry>> m_entries;  // by block
+  std::vector<TokenId, HugeAllocator<TokenId>>
+      m_tokens;  // [numBlocks, blockSize], of published blocks
   BlockHashTable m_byHash;
   std::unordered_map<std::int32_t, std::string> m_rootNamespaces;  // of first blocks
   std::int32_t m_firstRoot = -1;

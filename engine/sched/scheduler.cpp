@@ -189,7 +189,7 @@ std::vector<FinishedRequest> Scheduler::commitStep(std::span<const RowResult> re
   m_endings.clear();
   m_publishing.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    prefetchAhead(m_rowOwners, i);
+    prefetchAhead(m_rowOwners, i, m_cache.pool());
     Sequence& sequence = *m_rowOwners[i];
     applyRow(sequence, m_plan.rows[i], results[i]);
     m_counters.emptySlotSteps += emptySlots(sequence);

@@ -126,7 +126,7 @@ void Scheduler::holdDecodes() {
 void Scheduler::planRunning(bool decodes) {
   std::int64_t decodesAfter = m_demand.decoding;
   for (std::size_t i = 0; i < m_order.size(); ++i) {
-    prefetchAhead(m_order, i);
+    prefetchAhead(m_order, i, m_cache.pool());
     Sequence* sequence = m_order[i];
     if (sequence->progress.state == RequestState::Preempted) continue;  // by an earlier row
     if (sequence->isHeld() || sequence->isParked()) continue;

@@ -10,6 +10,7 @@
 #include "engine/api/request.h"
 #include "engine/api/snapshot.h"
 #include "engine/base/ids.h"
+#include "engine/kv/block_pool.h"
 #include "engine/kv/block_table.h"
 #include "engine/kv/hash_chain.h"
 #include "engine/kv/prefix_index.h"
@@ -125,7 +126,7 @@ struct Sequence {
   }
 
   void append(std::span<const TokenId> more) {
-    tokens.insert(tokens.end(), more.begin(), more.end());
+    for (const TokenId token : more) tokens.push_back(token);  // one, nearly always
     newest = tokens.back();
   }
 
@@ -138,13 +139,18 @@ struct Sequence {
 };
 
 // A pass through thousands of sequences waits for memory more than for anything else: at place i
-// this asks for the ends of the lists of one that comes some places later.
-inline void prefetchAhead(std::span<Sequence* const> sequences, std::size_t i) {
-  constexpr std::size_t kAhead = 8;
-  if (i + kAhead >= sequences.size()) return;
-  const Sequence& later = *sequences[i + kAhead];
+// this asks for the ends of the lists of one that comes some places later, and for the last block of
+// one that comes sooner, whose list has arrived.
+inline void prefetchAhead(std::span<Sequence* const> sequences,
+                          std::size_t i,
+                          const kv::BlockPool& pool) {
+  constexpr std::size_t kListsAhead = 12, kBlockAhead = 6;
+  if (i + kListsAhead >= sequences.size()) return;
+  const Sequence& later = *sequences[i + kListsAhead];
   __builtin_prefetch(later.tokens.data() + later.tokens.size(), 1);
-  __builtin_prefetch(later.table.blocks().data() + later.table.size(), 1);
+  __builtin_prefetch(later.table.blocks().data() + later.table.size() - 1, 1);
+  const kv::BlockTable& sooner = sequences[i + kBlockAhead]->table;
+  if (sooner.size() > 0) __builtin_prefetch(&pool.block(sooner.at(sooner.size() - 1)), 1);
 }
 
 }  // namespace engine::sched
