@@ -147,6 +147,11 @@ std::int64_t weightBytes(const kernels::DecoderWeights& weights) {
 
 std::int64_t vocabularyBytes(std::int64_t vocabSize) { return vocabSize * kBytesPerToken; }
 
+int backendRows(const SchedulerLimits& limits) {
+  constexpr int kLeast = 512, kMost = 2048;
+  return std::clamp(limits.maxBatchedTokens, kLeast, kMost);
+}
+
 std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows) {
   const std::int64_t heads = spec.numHeads + std::int64_t{2} * spec.numKvHeads;
   // residual, normed input and sublayer output; q, k, v and the attention's output; gate and up
@@ -175,7 +180,7 @@ Result<MemoryEstimate> estimateMemory(const WeightSource& source,
   layout.numBlocks =
       TRY(resolveKvBlocks(load, blockBytes, freeBytes, usefulBlocks(config, maxContext)));
 
-  const std::int64_t rows = config.limits.maxBatchedTokens;
+  const std::int64_t rows = backendRows(config.limits);
   MemoryEstimate estimate;
   TRY_VOID(addItems(estimate, "", model, weights, layout));
   std::int64_t activations = activationBytes(model.decoder, rows);
@@ -186,7 +191,7 @@ Result<MemoryEstimate> estimateMemory(const WeightSource& source,
     activations += activationBytes(draftModel.decoder, rows);
   }
   estimate.items.push_back(
-      {"activations", activations, fmt::format("steps of up to {} tokens", grouped(rows))});
+      {"activations", activations, fmt::format("{} tokens at once", grouped(rows))});
   estimate.items.push_back({"vocabulary", vocabularyBytes(model.decoder.vocabSize),
                             fmt::format("{} tokens", grouped(model.decoder.vocabSize))});
   for (const MemoryItem& item : estimate.items) estimate.totalBytes += item.bytes;

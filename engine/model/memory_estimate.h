@@ -40,6 +40,10 @@ std::int64_t weightBytes(const kernels::DecoderWeights& weights);
 // A vocabulary's texts, its merges and the look-up tables over both.
 std::int64_t vocabularyBytes(std::int64_t vocabSize);
 
+// Rows that the backend computes at once, whatever a step's budget is: enough to be fast, few enough
+// for its scratch to be small.
+int backendRows(const SchedulerLimits& limits);
+
 // Activations of a step of `rows` tokens and one row of logits, as float32.
 std::int64_t activationBytes(const kernels::DecoderSpec& spec, std::int64_t rows);
 

@@ -1,6 +1,5 @@
 #include "engine/service/gguf_model_provider.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -22,9 +21,6 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Rows that the backend computes at once: enough to be fast, few enough for its scratch to be
-// small.
-constexpr int kMinRows = 512, kMaxRows = 2048;
 constexpr std::int64_t kAssumedFreeBytes = std::int64_t{4} << 30;  // where the system does not tell
 
 Result<std::int64_t> chooseContext(std::int64_t asked, std::int64_t trained) {
@@ -50,10 +46,6 @@ Result<void> checkPool(std::int64_t numBlocks, std::int64_t bytesPerBlock) {
   return Error{ErrorCode::OutOfMemory,
                fmt::format("no memory for a KV pool of {} blocks of {} bytes: this machine has {} bytes",
                            numBlocks, bytesPerBlock, pages * pageBytes)};
-}
-
-int rowsFor(const SchedulerLimits& limits) {
-  return std::clamp(limits.maxBatchedTokens, kMinRows, kMaxRows);
 }
 
 class GgufOpenedModel final : public OpenedModel {
@@ -125,7 +117,7 @@ class GgufOpenedModel final : public OpenedModel {
         TRY(model::resolveKvBlocks(config.load, bytesPerBlock, freeBytesNow(),
                                    model::usefulBlocks(config, m_facts.maxContext)));
     TRY_VOID(checkPool(options.numBlocks, bytesPerBlock));
-    options.maxBatchedTokens = rowsFor(config.limits);
+    options.maxBatchedTokens = model::backendRows(config.limits);
     options.threads = config.load.threads;
     options.cancel = observer.cancel;
     options.progress = [&observer, bytes = m_facts.source->fileBytes()](double fraction) {

@@ -50,6 +50,24 @@ class TestMemoryEstimate : public QObject {
     QCOMPARE(*resolveKvBlocks({}, kGiB, 100 * kGiB, kPlenty), std::int64_t{4});
   }
 
+  void activationsAreThoseOfTheRowsTheBackendTakesAtOnce() {
+    const auto source = openTiny();
+    const auto bytesWith = [&source](int budget) {
+      EngineConfig config;
+      config.limits.maxBatchedTokens = budget;
+      const auto estimate = engine::model::estimateMemory(*source, config, kGiB).value();
+      for (const engine::MemoryItem& item : estimate.items) {
+        if (item.name == "activations") return item.bytes;
+      }
+      return std::int64_t{0};
+    };
+    const std::int64_t least = bytesWith(512), most = bytesWith(2048);
+    QVERIFY(least > 0 && least < most);
+    QCOMPARE(bytesWith(16), least);
+    QVERIFY(bytesWith(1000) > least && bytesWith(1000) < most);
+    QCOMPARE(bytesWith(100000), most);
+  }
+
   void askedMemoryAndAskedBlocksWin() {
     LoadConfig config;
     config.kvMemoryBytes = 10 * kGiB;
