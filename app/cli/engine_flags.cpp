@@ -90,7 +90,8 @@ void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
               "a whole number of at least 0 (0: the budget)");
   flags.whole("--long-prefill-threshold", limits.longPrefillThreshold,
               "a whole number of at least 0 (0: off)");
-  flags.onOff("--prefix-cache", limits.prefixCache, "share blocks of equal prefixes");
+  flags.onOff("--prefix-cache", limits.prefixCache, "share blocks of equal prefixes; "
+              "nothing is shared with --allocator contiguous or --kv-cache off");
   flags.choice<PreemptionKind>(
       "--preemption", limits.preemption,
       {{"recompute", PreemptionKind::Recompute}, {"swap", PreemptionKind::Swap}});
@@ -149,6 +150,9 @@ void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
 
 std::optional<std::string> engineFlagsError(const EngineConfig& config) {
   if (const auto checked = checkEngineConfig(config); !checked) return asFlag(checked.error());
+  if (!config.load.draftModelPath.empty() && config.limits.speculation != SpeculationKind::Draft) {
+    return "--draft-model needs --speculate draft: without it nothing drafts";
+  }
   return notBuiltYet(config);
 }
 

@@ -39,8 +39,15 @@ std::optional<std::string> usageError(const GenerateOptions& options) {
   }
   if (!options.chat && options.system) return "--system needs --chat";
   if (!options.chat && !options.templatePath.empty()) return "--template needs --chat";
+  const SamplingParams& params = options.sampling.params;
+  if (params.topLogprobs > 0 && !options.isJson) {
+    return "--logprobs needs --json: plain text has no place for them";
+  }
+  if (params.beamWidth > 0 && options.config.limits.speculation != SpeculationKind::Off) {
+    return "--beam-width needs --speculate off: beams are not drafted";
+  }
   if (const auto wrong = engineFlagsError(options.config)) return wrong;
-  return samplingFlagsError(options.sampling.params, /*vocabSize=*/0);
+  return samplingFlagsError(params, /*vocabSize=*/0);
 }
 
 Result<void> checkUtf8(const char* flag, const std::string& text) {

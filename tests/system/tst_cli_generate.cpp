@@ -362,6 +362,9 @@ void TestCliGenerate::wrongUsageExitsTwo_data() {
   row({"--prompt", "he", "--speculate", "draft"}, "draft-model");
   row({"--prompt", "he", "--preset", "clever"}, "--preset");
   row({"--prompt", "he", "--kv-cache", "off", "--speculate", "ngram"}, "--speculate needs");
+  row({"--prompt", "he", "--logprobs", "3"}, "--logprobs needs --json");
+  row({"--prompt", "he", "--draft-model", "x"}, "--draft-model needs --speculate draft");
+  row({"--prompt", "he", "--beam-width", "2", "--speculate", "ngram"}, "--beam-width needs");
   row({"--prompt", "he", "--frobnicate"}, "--frobnicate");
 }
 
