@@ -18,6 +18,7 @@
 #include "app/cli/model_choice.h"
 #include "app/cli/prompt_synthesis.h"
 #include "app/cli/run_report.h"
+#include "app/cli/step_prediction.h"
 #include "app/cli/workload_flags.h"
 #include "engine/sim/fleet.h"
 
@@ -37,6 +38,7 @@ struct SimulateOptions {
   int tensorParallel = 1, replicas = 1, prefillPool = 0, decodePool = 0;
   double linkGbps = 50, pricePerHour = 0;  // gigabytes a second; of one device
   std::string draftCard, acceptance;
+  std::string predictPath;  // measured steps to predict in place of a workload
   double sloTtftMs = 0, sloTpotMs = 0;  // 0 = none
   std::uint64_t seed = 0;
   std::int64_t maxTokens = 128;
@@ -276,8 +278,22 @@ std::string textOf(const SimulateOptions& options,
   return text;
 }
 
+Result<StepPrediction> predict(CliIo& io, const SimulateOptions& options) {
+  sim::DeploymentSpec spec = TRY(readDeployment(io, options.deployment));
+  spec.tensorParallel = options.tensorParallel;
+  return predictSteps(io, options.predictPath, TRY(sim::deploy(spec)).cost);
+}
+
+int runPrediction(CliIo& io, const SimulateOptions& options) {
+  const auto prediction = predict(io, options);
+  if (!prediction) return fail(io, prediction.error());
+  return options.isJson ? writeJson(io, predictionJson(*prediction))
+                        : writeText(io, predictionText(*prediction));
+}
+
 int runSimulate(CliIo& io, const SimulateOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
+  if (!options.predictPath.empty()) return runPrediction(io, options);
   const auto workload = prepareWorkload(io, options);
   if (!workload) return fail(io, workload.error());
   const ScopedInterrupt interrupt(io.cancel);
@@ -304,6 +320,8 @@ CommandRun setUpSimulate(CLI::App& app) {
   flags.text("--draft-card", options->draftCard, "the model card that drafts");
   flags.text("--acceptance", options->acceptance,
              "probability of a guess, or the document of `run --json`");
+  flags.text("--predict", options->predictPath,
+             "what `bench --json` wrote: its steps beside what the cost model says of them");
   flags.number("--slo-ttft-ms", options->sloTtftMs, "target of requests that state none");
   flags.number("--slo-tpot-ms", options->sloTpotMs, "target of requests that state none");
   addWorkloadFlags(flags, options->workload);

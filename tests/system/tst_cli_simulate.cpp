@@ -146,6 +146,41 @@ class CliSimulateTest : public QObject {
     QVERIFY(runCli(arguments).isCleanFailure(1));
   }
 
+  // On a card the figures are the roofline's own: 2,048 tokens of context more must cost more.
+  void measuredStepsArePredictedAndComparedWithWhatTheyTook() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("bench.json").toStdString();
+    std::ofstream(path) << R"({"prompt_tokens":16,"gen_tokens":32,"rows":[)"
+                        << R"({"batch":2,"depth":0,"step_ms_p50":8.0},)"
+                        << R"({"batch":2,"depth":2048,"step_ms_p50":8.0},)"
+                        << R"({"batch":2,"depth":4096,"step_ms_p50":8.0}]})";
+    const std::vector<std::string> arguments = {"simulate", "--json", "--device", "h100", "--model-card",
+                                                "llama-3-8b", "--predict", path};
+    const CliOutcome run = runCli(arguments);
+    QVERIFY2(run.exitCode == 0, run.err.c_str());
+    const auto document = run.json();
+    const auto& steps = document["steps"];
+    QCOMPARE(steps.size(), std::size_t{3});
+    QCOMPARE(steps[1]["rows"].get<int>(), 2);
+    QCOMPARE(steps[1]["context"].get<int>(), 2048 + 16 + 16);
+    std::vector<double> errors;
+    for (const auto& step : steps) {
+      const double predicted = step["predicted_ms"].get<double>();
+      const double error = predicted / step["measured_ms"].get<double>() - 1;
+      QVERIFY(std::abs(step["error"].get<double>() - error) < 1e-9);
+      errors.push_back(std::abs(error));
+    }
+    // two users of 131,072 bytes a token at 80 % of 3.35 TB/s
+    const double each = 2 * 2048 * 131072.0 / (0.8 * 3.35e12) * 1e3;
+    const double more = steps[2]["predicted_ms"].get<double>() - steps[1]["predicted_ms"].get<double>();
+    QVERIFY2(std::abs(more / each - 1) < 0.01, run.out.c_str());
+    std::sort(errors.begin(), errors.end());
+    QVERIFY(std::abs(document["median_error"].get<double>() - errors[1]) < 1e-9);
+    QVERIFY(std::abs(document["largest_error"].get<double>() - errors[2]) < 1e-9);
+    std::ofstream(path) << "[]";
+    QVERIFY(runCli(arguments).isCleanFailure(1));
+  }
+
   void aPlanNamesDevicesUsersAndReplicas() {
     const CliOutcome run = runCli({"plan", "--json", "--device", "h100", "--model-card",
                                    "llama-3.1-8b", "--length", "8192", "--users", "100"});
