@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -36,10 +37,16 @@ struct ServiceBench {
   // Everything given back, and every request told its end exactly once.
   bool comesToRest() {
     if (!client.waitForAll()) return false;
-    const auto isAtRest = [this] {
+    std::int64_t lastEndNs = 0;
+    for (const auto& [id, request] : client.requests()) {
+      lastEndNs = std::max(lastEndNs, request.finished.times.finishedNs);
+    }
+    // an older one may be at rest, too: it does not know of the requests yet
+    const auto isAtRest = [this, lastEndNs] {
       const auto snapshot = client.snapshot();
-      return snapshot->state == engine::EngineState::Idle && snapshot->pool &&
-             snapshot->pool->usedBlocks == 0 && snapshot->counters.leakedBlocks == 0;
+      return snapshot->timeNs >= lastEndNs && snapshot->state == engine::EngineState::Idle &&
+             snapshot->pool && snapshot->pool->usedBlocks == 0 &&
+             snapshot->counters.leakedBlocks == 0;
     };
     if (!client.waitFor(isAtRest)) return false;
     for (const auto& [id, request] : client.requests()) {
