@@ -1,9 +1,11 @@
 """Measures Tessera against llama.cpp: same file, same threads, same run, alternating, medians and ratios.
 
-  packaging/bench [--quick] [--json FILE] [--models DIR] [--peer DIR] [--threads N] [--rounds N]
+  packaging/bench [--quick | --claims | --serving | --cost-model] [--json FILE] [--models DIR] [--peer DIR] [--threads N] [--rounds N]
 
 --quick    one round of the default model's main rows, within three minutes
 --claims   the field's headline claims beside what Tessera measures or simulates
+--serving  what tracing, guessing and prefix sharing cost or save, on the default model
+--cost-model  measured steps beside the simulator's prediction of them; some 15 minutes
 --models   folder of GGUF files (default: $TESSERA_MODELS, else the fetched default model)
 --peer     folder with llama-bench and its like (default: $TESSERA_PEER, else what
            ../shared/peers/llama-cpp installs, where that is there); without a peer there are no ratios
@@ -23,7 +25,9 @@ import cases
 import claims
 import ours
 import peer as peers
+import prediction
 import report
+import serving
 from machine import ROOT, busy_share, fail, is_quiet, run, say
 
 LICENCE = pathlib.Path("/usr/share/common-licenses/GPL-3")  # on every Debian machine; some 8,000 tokens
@@ -35,6 +39,8 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--claims", action="store_true")
+    parser.add_argument("--serving", action="store_true")
+    parser.add_argument("--cost-model", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--models", type=pathlib.Path)
     parser.add_argument("--peer", type=pathlib.Path)
@@ -131,21 +137,41 @@ def scheduler_rows():
     return rows | {cases.PREFIX_LOOKUP.key: report.limit_row(cases.PREFIX_LOOKUP, lookup)}
 
 
+def write_json(options, document):
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
 def check_claims(options):
     """What the field says beside what is found here; nothing is missed when a claim does not hold."""
     rows = claims.check(find_models(options)[0])
     claims.print_rows(rows)
-    if options.json:
-        options.json.write_text(json.dumps({"claims": rows}, indent=1, ensure_ascii=False) + "\n")
+    write_json(options, {"claims": rows})
     return 0
+
+
+def check_serving(options):
+    rows = serving.check(find_models(options)[0], options.threads)
+    serving.print_rows(rows)
+    write_json(options, {"serving": rows})
+    return 1 if any(row["misses"] for row in rows.values()) else 0
+
+
+def check_cost_model(options):
+    document = prediction.check(find_models(options)[0], options.threads)
+    prediction.print_document(document)
+    write_json(options, document)
+    return 1 if document["misses"] else 0
 
 
 def main():
     options = parse(sys.argv[1:])
     if subprocess.run(["bash", ROOT / "packaging/build"]).returncode != 0:
         return 1
-    if options.claims:
-        return check_claims(options)
+    for is_asked, check in ((options.claims, check_claims), (options.serving, check_serving),
+                            (options.cost_model, check_cost_model)):
+        if is_asked:
+            return check(options)
     folder = peers.find(options.peer)
     if folder is None:
         say("no peer here: our own figures only")
@@ -165,8 +191,7 @@ def main():
         report.print_limits(shares, limits)
         document["models"][model.name] = {"isa": isa, "throughput": rows, "shares": shares, "limits": limits}
         misses += sum(row["misses"] for part in (rows, shares, limits) for row in part.values())
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_json(options, document)
     return 1 if misses else 0
 
 
