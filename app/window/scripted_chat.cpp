@@ -2,7 +2,6 @@
 
 #include <QApplication>
 #include <QDir>
-#include <QEventLoop>
 #include <cstdio>
 #include <vector>
 
@@ -48,20 +47,13 @@ void print(const QString& text) {
   std::fflush(stdout);
 }
 
-// Lets layouts settle and the window paint.
-void settle(int ms) {
-  QEventLoop loop;
-  QTimer::singleShot(ms, &loop, &QEventLoop::quit);
-  loop.exec();
-}
-
 }  // namespace
 
 ScriptedChat::ScriptedChat(ui::MainWindow& window,
                            ui::style::Theme& theme,
                            const WindowOptions& options,
                            QObject* parent)
-    : QObject(parent), m_window(window), m_theme(theme), m_options(options) {
+    : QObject(parent), m_window(window), m_options(options), m_tour(window, theme, options.pictureFolder) {
   m_deadline.setSingleShot(true);
   connect(&m_deadline, &QTimer::timeout, this, [this] { fail(tr("The scripted chat did not end within five minutes.")); });
 }
@@ -150,8 +142,9 @@ void ScriptedChat::finishIfDone() {
     return;
   }
   m_isOver = true;
-  print(QLatin1Char('\n') + tr("(%n other chat(s) were answered in the same batch)", nullptr, m_numAsked - 1) + QLatin1Char('\n'));
   m_window.saveAll();
+  if (m_options.isEveryView && !m_options.pictureFolder.isEmpty()) m_tour.takeRest();
+  print(QLatin1Char('\n') + tr("(%n other chat(s) were answered in the same batch)", nullptr, m_numAsked - 1) + QLatin1Char('\n'));
   emit ended(0);
 }
 
@@ -163,29 +156,13 @@ void ScriptedChat::takePictures() {
       return;
     }
     m_window.engineBridge().send(engine::Pause{});
-    takePicturesOf(Perspective::Chat, QStringLiteral("chat"));
-    takePicturesOf(Perspective::Teach, QStringLiteral("teach"));
-    takePicturesOf(Perspective::Tune, QStringLiteral("tune"));
+    for (const QSize& size : m_options.sizes) m_tour.takePerspectives(size);
+    if (m_options.isEveryView) m_tour.takeViews();
+    if (!m_tour.failure().isEmpty()) return fail(m_tour.failure());
     m_window.engineBridge().send(engine::Resume{});
     m_window.setPerspective(Perspective::Chat);
   }
   finishIfDone();
-}
-
-void ScriptedChat::takePicturesOf(Perspective perspective, const QString& name) {
-  m_window.setPerspective(perspective);
-  for (const QSize& size : m_options.sizes) {
-    m_window.resize(size);
-    for (const auto& [mode, suffix] : {std::pair(ui::style::ThemeMode::Light, "light"),
-                                       std::pair(ui::style::ThemeMode::Dark, "dark")}) {
-      m_theme.setMode(mode);
-      settle(120);
-      const QString file = QStringLiteral("%1/%2-%3x%4-%5.png").arg(m_options.pictureFolder, name)
-                               .arg(size.width()).arg(size.height()).arg(QLatin1String(suffix));
-      if (!m_window.grab().save(file)) fail(tr("The picture %1 cannot be written.").arg(file));
-    }
-  }
-  m_theme.setMode(ui::style::ThemeMode::Light);
 }
 
 void ScriptedChat::fail(const QString& sentence) {

@@ -4,6 +4,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "app/window/picture_tour.h"
 #include "app/window/window_options.h"
 #include "ui/main_window.h"
 
@@ -29,13 +30,12 @@ class ScriptedChat : public QObject {
   void onText(qint64 chatId, const QString& delta);
   void onFinished(qint64 chatId, qint64 messageId);
   void takePictures();
-  void takePicturesOf(ui::panels::Perspective perspective, const QString& name);
   void finishIfDone();
   void fail(const QString& sentence);
 
   ui::MainWindow& m_window;
-  ui::style::Theme& m_theme;
   WindowOptions m_options;
+  PictureTour m_tour;
   QTimer m_deadline;
   qint64 m_shownChat = 0;
   int m_numAsked = 0, m_numFinished = 0;

@@ -33,6 +33,7 @@ ParsedOptions parseWindowOptions(int argc, char** argv) {
   app.add_flag("--offscreen", options.isOffscreen, "without a display");
   app.add_flag("--script-chat", options.isScripted, "play a chat by itself, print the answers, exit");
   app.add_option("--pictures", pictures, "folder for pictures of the scripted chat");
+  app.add_flag("--every-view", options.isEveryView, "with --pictures: of every view, table and dialog too");
   app.add_option("--size", size, "WxH of the window and its pictures");
   std::ostringstream out, err;
   try {

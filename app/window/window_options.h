@@ -14,6 +14,7 @@ struct WindowOptions {
   bool isOffscreen = false;
   bool isScripted = false;  // plays a chat by itself and ends
   QString pictureFolder;    // of a scripted run; empty = no pictures
+  bool isEveryView = false; // pictures of all that the window can show, not of the perspectives alone
   std::vector<QSize> sizes = {QSize(1280, 800), QSize(1920, 1080)};
 };
 
