@@ -6,6 +6,7 @@
 
 namespace ui::views {
 class BatchStripView;
+class KeyView;
 }
 
 namespace ui::panels {
@@ -25,6 +26,7 @@ class BatchPanel : public ViewCard {
  private:
   models::RunRecord& m_record;
   views::BatchStripView* m_strip;
+  views::KeyView* m_key;
 };
 
 }  // namespace ui::panels

@@ -1,7 +1,6 @@
 #include "ui/panels/block_map_panel.h"
 
 #include <QButtonGroup>
-#include <QHBoxLayout>
 #include <QPushButton>
 #include <QVBoxLayout>
 
@@ -9,18 +8,22 @@
 #include "ui/models/snapshot_tables.h"
 #include "ui/style/format.h"
 #include "ui/views/legend_view.h"
+#include "ui/views/wrap_row.h"
 
 namespace ui::panels {
 
 namespace {
 
-QPushButton* addSwitch(QHBoxLayout* row, QButtonGroup* group, const QString& text, const QString& tip) {
+constexpr int kBetweenSwitches = 4, kBetweenGroups = 14;
+
+QPushButton* addSwitch(views::WrapRow& row, QButtonGroup* group, const QString& text, const QString& tip) {
   auto* button = new QPushButton(text);
   button->setCheckable(true);
   button->setProperty("role", "chip");
   button->setToolTip(tip);
   button->setAccessibleDescription(tip);
-  row->addWidget(button);
+  // the second group stands a little apart from the first
+  row.add(button, group->buttons().isEmpty() ? kBetweenGroups : kBetweenSwitches);
   group->addButton(button);
   return button;
 }
@@ -35,10 +38,9 @@ BlockMapPanel::BlockMapPanel(const ViewParts& parts, QWidget* parent)
   auto* view = new QWidget;
   auto* column = new QVBoxLayout(view);
   column->setContentsMargins(0, 0, 0, 0);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(4);
-  column->addLayout(row);
-  buildSwitches(row);
+  auto* row = new views::WrapRow;
+  column->addWidget(row);
+  buildSwitches(*row);
   column->addWidget(m_map, 1);
   column->addWidget(m_legend);
   setView(view);
@@ -46,7 +48,7 @@ BlockMapPanel::BlockMapPanel(const ViewParts& parts, QWidget* parent)
   connect(&parts.record, &models::RunRecord::changed, this, &BlockMapPanel::moveOn);
 }
 
-void BlockMapPanel::buildSwitches(QHBoxLayout* row) {
+void BlockMapPanel::buildSwitches(views::WrapRow& row) {
   using views::BlockColouring;
   auto* colouring = new QButtonGroup(this);
   const auto colour = [&](const QString& text, const QString& tip, BlockColouring value) {
@@ -58,7 +60,6 @@ void BlockMapPanel::buildSwitches(QHBoxLayout* row) {
   colour(tr("references"), tr("Colour by how many requests share the block"), BlockColouring::References);
   colour(tr("age"), tr("Colour by how lately the block was used"), BlockColouring::Age);
   colour(tr("prefix"), tr("Colour by the hash under which the block can be found again"), BlockColouring::Prefix);
-  row->addSpacing(10);
   auto* order = new QButtonGroup(this);
   const auto arrange = [&](const QString& text, const QString& tip, models::BlockOrder value) {
     QPushButton* button = addSwitch(row, order, text, tip);
@@ -67,7 +68,6 @@ void BlockMapPanel::buildSwitches(QHBoxLayout* row) {
   };
   arrange(tr("physical"), tr("Blocks where they stand in memory"), models::BlockOrder::Physical);
   arrange(tr("logical"), tr("One row a request, blocks in the order of its table"), models::BlockOrder::Logical);
-  row->addStretch(1);
 }
 
 void BlockMapPanel::refreshView() {

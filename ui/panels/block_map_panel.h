@@ -9,10 +9,10 @@
 #include "ui/panels/view_parts.h"
 #include "ui/views/block_map_view.h"
 
-class QHBoxLayout;
 
 namespace ui::views {
 class LegendView;
+class WrapRow;
 }
 
 namespace ui::panels {
@@ -31,7 +31,7 @@ class BlockMapPanel : public ViewCard {
   void refreshView() override;
 
  private:
-  void buildSwitches(QHBoxLayout* row);
+  void buildSwitches(views::WrapRow& row);
   void showFigures();
 
   bridge::EngineBridge& m_bridge;

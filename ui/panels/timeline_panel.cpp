@@ -1,14 +1,40 @@
 #include "ui/panels/timeline_panel.h"
 
+#include <QVBoxLayout>
+
 #include "ui/models/run_tables.h"
+#include "ui/views/key_view.h"
 #include "ui/views/timeline_view.h"
 
 namespace ui::panels {
 
+namespace {
+
+std::vector<views::KeyEntry> keyOfLanes() {
+  using style::Role;
+  using views::KeyMark;
+  return {{KeyMark::Frame, Role::Waiting, TimelinePanel::tr("queued")},
+          {KeyMark::Square, Role::Prefill, TimelinePanel::tr("prefill")},
+          {KeyMark::Bar, Role::Decode, TimelinePanel::tr("decode")},
+          {KeyMark::Bar, Role::Draft, TimelinePanel::tr("verify")},
+          {KeyMark::Hatch, Role::Waiting, TimelinePanel::tr("waiting in batch")},
+          {KeyMark::Cross, Role::Preempted, TimelinePanel::tr("preempted")}};
+}
+
+}  // namespace
+
 TimelinePanel::TimelinePanel(const ViewParts& parts, QWidget* parent)
     : ViewCard(tr("Requests over time"), parts.selection, parent),
-      m_timeline(new views::TimelineView(parts.selection, parts.record.lanes())) {
-  setView(m_timeline);
+      m_lanes(parts.record.lanes()),
+      m_timeline(new views::TimelineView(parts.selection, parts.record.lanes())),
+      m_key(new views::KeyView(keyOfLanes())) {
+  auto* view = new QWidget;
+  auto* column = new QVBoxLayout(view);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(m_timeline, 1);
+  column->addWidget(m_key);
+  setView(view);
   setTable(std::make_unique<models::LaneTable>(parts.selection, parts.record));
   connect(&parts.record, &models::RunRecord::changed, this, &TimelinePanel::moveOn);
   // seen or not: what its rows pointed at is gone
@@ -25,9 +51,8 @@ void TimelinePanel::refreshView() {
 
 void TimelinePanel::showFigure() {
   const QString range = m_timeline->describeRange();
-  setFigure(!range.isEmpty() ? range
-                             : tr("□ queued  ■ prefill  ▬ decode  ▨ waiting in batch  × preempted · "
-                                  "scroll to zoom, shift-drag to select"));
+  m_key->setVisible(!m_lanes.lanes().empty());
+  setFigure(!range.isEmpty() ? range : m_lanes.lanes().empty() ? QString() : tr("scroll to zoom · shift-drag to select"));
 }
 
 }  // namespace ui::panels

@@ -1,10 +1,12 @@
 // Requests over time, with the figures of the range that is selected.
 #pragma once
 
+#include "ui/models/timeline_lanes.h"
 #include "ui/panels/view_card.h"
 #include "ui/panels/view_parts.h"
 
 namespace ui::views {
+class KeyView;
 class TimelineView;
 }
 
@@ -25,7 +27,9 @@ class TimelinePanel : public ViewCard {
  private:
   void showFigure();
 
+  const models::TimelineLanes& m_lanes;
   views::TimelineView* m_timeline;
+  views::KeyView* m_key;
 };
 
 }  // namespace ui::panels

@@ -36,6 +36,8 @@ double textScale() {
   return scale.isValid() ? scale.toDouble() : 1.0;
 }
 
+double scaledPx(double pixels) { return std::round(pixels * textScale()); }
+
 void setTextScale(double scale) {
   const double factor = scale / textScale();
   qApp->setProperty(kScale, scale);

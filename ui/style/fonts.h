@@ -9,6 +9,8 @@ namespace ui::style {
 // given before are scaled along. Ui thread only.
 void setTextScale(double scale);
 double textScale();
+// What holds words grows with them: pixels at the usual text size -> pixels now.
+double scaledPx(double pixels);
 
 // Sizes in pixels of a 96-dpi screen at the usual text size; Qt scales them on others.
 QFont textFont(int pixels = 13, QFont::Weight weight = QFont::Normal);

@@ -1,7 +1,7 @@
 // The block map's key: a hue for each request in focus, and the marks with their meaning.
 #pragma once
 
-#include <QString>
+#include <QStringList>
 #include <QWidget>
 #include <memory>
 #include <vector>
@@ -20,10 +20,12 @@ class LegendView : public QWidget {
   void setRequests(const std::shared_ptr<const engine::EngineSnapshot>& snapshot,
                    const models::RequestHues& hues);
 
-  QSize sizeHint() const override { return {400, 18}; }
+  QSize sizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Entry {
@@ -32,7 +34,12 @@ class LegendView : public QWidget {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
+  static QStringList markTexts();
+  void fitLines();
+  double paintMarks(QPainter& painter) const;
+
   std::vector<Entry> m_entries;
+  int m_numLines = 1;
 };
 
 }  // namespace ui::views

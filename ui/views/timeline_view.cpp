@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/style/fonts.h"
 #include "ui/style/format.h"
 
 namespace ui::views {
@@ -12,6 +13,7 @@ namespace ui::views {
 namespace {
 
 constexpr double kMinRow = 15, kMaxRow = 22, kTopMargin = 2;
+constexpr int kMostFlagRows = 3, kLeastRows = 4;  // fewer rows of requests, and no flag is written among them
 constexpr double kRightMargin = 6;  // the newest end does not stick to the edge
 constexpr std::int64_t kLeastShownNs = 2'000'000'000, kMostShownNs = 20'000'000'000;
 
@@ -64,7 +66,7 @@ void TimelineView::placeAxis() {
   } else {
     m_axis.originNs = latest - static_cast<std::int64_t>(width * m_axis.nsPerPixel);
   }
-  m_axis = m_axis.pannedBy(kLabelWidth);
+  m_axis = m_axis.pannedBy(labelWidth());
 }
 
 void TimelineView::showAll() {
@@ -76,20 +78,43 @@ void TimelineView::showAll() {
   invalidate();
 }
 
+double TimelineView::labelWidth() { return style::scaledPx(76); }
+
+double TimelineView::axisHeight() { return style::scaledPx(18); }
+
+double TimelineView::flagHeight() { return style::scaledPx(14); }
+
 QRectF TimelineView::plotRect() const {
-  return {kLabelWidth, kTopMargin, std::max(1.0, width() - kLabelWidth),
-          std::max(1.0, height() - kAxisHeight - kTopMargin)};
+  return {labelWidth(), kTopMargin, std::max(1.0, width() - labelWidth()),
+          std::max(1.0, height() - axisHeight() - kTopMargin)};
 }
+
+int TimelineView::numFlagRows() const {
+  const QRectF plot = plotRect();
+  const auto isInSight = [&](const engine::KnobRecord& knob) {
+    const double x = std::round(m_axis.xOf(knob.tNs));  // as it is drawn
+    return x >= plot.left() && x <= plot.right();
+  };
+  const auto inSight = std::ranges::count_if(m_lanes.knobs(), isInSight);
+  const double spare = plot.height() - kLeastRows * style::scaledPx(kMinRow);
+  const int room = std::max(0, static_cast<int>(spare / flagHeight()));
+  return std::min({kMostFlagRows, room, static_cast<int>(inSight)});
+}
+
+QRectF TimelineView::lanesRect() const { return plotRect().adjusted(0, 0, 0, -numFlagRows() * flagHeight()); }
 
 void TimelineView::arrange() {
   m_rows.clear();
-  const std::int64_t from = m_axis.timeAt(kLabelWidth), to = m_axis.timeAt(width());
+  const std::int64_t from = m_axis.timeAt(labelWidth()), to = m_axis.timeAt(width());
   for (const auto& lane : m_lanes.lanes()) {
     const bool isShown = lane->startNs() <= to && lane->lastNs(m_lanes.latestNs()) >= from;
     if (isShown || lane->id == m_selection.pinnedRequest()) m_rows.push_back(lane.get());
   }
-  const double height = plotRect().height();
-  m_rowHeight = std::clamp(height / std::max<double>(1.0, static_cast<double>(m_rows.size())), kMinRow, kMaxRow);
+  // rows that do not all fit are as high as a whole number of them needs: none is cut in the middle
+  const double height = lanesRect().height();
+  const double fit = std::max(1.0, std::floor(height / style::scaledPx(kMinRow)));
+  const double shown = std::clamp<double>(static_cast<double>(m_rows.size()), 1.0, fit);
+  m_rowHeight = std::min(height / shown, style::scaledPx(kMaxRow));
   const double most = std::max(0.0, m_rowHeight * static_cast<double>(m_rows.size()) - height);
   m_scroll = m_isFollowing ? most : std::clamp(m_scroll, 0.0, most);
 }
@@ -99,7 +124,7 @@ double TimelineView::rowTop(std::size_t row) const {
 }
 
 const models::Lane* TimelineView::laneAt(QPointF position) const {
-  if (!plotRect().adjusted(-kLabelWidth, 0, 0, 0).contains(position)) return nullptr;
+  if (!lanesRect().adjusted(-labelWidth(), 0, 0, 0).contains(position)) return nullptr;
   const double row = std::floor((position.y() - kTopMargin + m_scroll) / m_rowHeight);
   return row >= 0 && row < static_cast<double>(m_rows.size()) ? m_rows[static_cast<std::size_t>(row)] : nullptr;
 }
@@ -140,7 +165,7 @@ void TimelineView::scrollRows(double pixels) {
 }
 
 void TimelineView::reveal(const models::Lane& lane, std::int64_t t0Ns, std::int64_t t1Ns) {
-  const QRectF plot = plotRect();
+  const QRectF plot = lanesRect();
   const double left = m_axis.xOf(t0Ns), right = m_axis.xOf(t1Ns);
   if (left < plot.left() || right > plot.right()) {
     panBy(plot.center().x() - left);
@@ -190,7 +215,7 @@ void TimelineView::stepRequest(int direction) {
   if (at == m_rows.end()) row = direction > 0 ? 0 : count - 1;
   const models::Lane& lane = *m_rows[static_cast<std::size_t>(std::clamp(row, 0, count - 1))];
   pinSlice(lane, lane.spanOf(m_selection.pinnedStep().value));
-  const std::int64_t from = std::max(lane.startNs(), m_axis.timeAt(kLabelWidth));
+  const std::int64_t from = std::max(lane.startNs(), m_axis.timeAt(labelWidth()));
   reveal(lane, from, from);
 }
 

@@ -18,13 +18,18 @@ class TimelineView : public QWidget {
   Q_OBJECT
 
  public:
-  static constexpr double kLabelWidth = 76, kAxisHeight = 18, kMinItemPixels = 2;
+  static constexpr double kMinItemPixels = 2;
 
   // Both must outlive the view.
   TimelineView(bridge::Selection& selection, const models::TimelineLanes& lanes, QWidget* parent = nullptr);
 
   // The lanes have moved on. Call after every change of them while the view is visible.
   void refresh();
+
+  // Px, grown with the text: the names at the left, the times below, one line that tells of a knob.
+  static double labelWidth();
+  static double axisHeight();
+  static double flagHeight();
 
   const models::TimeAxis& axis() const { return m_axis; }  // pixel 0 is the widget's left edge
   bool isFollowing() const { return m_isFollowing; }
@@ -72,6 +77,9 @@ class TimelineView : public QWidget {
   void arrange();
   void placeAxis();
   QRectF plotRect() const;
+  // The plot less the rows at its foot that tell of knobs.
+  QRectF lanesRect() const;
+  int numFlagRows() const;
   double rowTop(std::size_t row) const;
   void reveal(const models::Lane& lane, std::int64_t t0Ns, std::int64_t t1Ns);
   void pinSlice(const models::Lane& lane, int span);

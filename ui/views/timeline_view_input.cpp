@@ -31,7 +31,7 @@ void TimelineView::dragTo(QPointF position) {
 void TimelineView::mouseMoveEvent(QMouseEvent* event) {
   if (m_drag) return dragTo(event->position());
   const models::Lane* lane = laneAt(event->position());
-  const bool isInPlot = event->position().x() >= kLabelWidth;
+  const bool isInPlot = event->position().x() >= labelWidth();
   const std::int64_t ns = m_axis.timeAt(event->position().x());
   const int span = lane && isInPlot ? lane->spanAt(ns) : -1;
   m_selection.setTimeCursorNs(isInPlot ? std::optional(ns) : std::nullopt);
@@ -52,7 +52,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   if (drag.hasMoved) return;
   if (drag.isRange) return m_selection.setTimeRange(std::nullopt);
   const models::Lane* lane = laneAt(event->position());
-  const int span = lane && event->position().x() >= kLabelWidth ? lane->spanAt(m_axis.timeAt(event->position().x())) : -1;
+  const int span = lane && event->position().x() >= labelWidth() ? lane->spanAt(m_axis.timeAt(event->position().x())) : -1;
   m_selection.pinRequest(lane ? lane->id : engine::RequestId());
   m_selection.pinStep(span < 0 ? engine::StepId()
                                : engine::StepId(lane->spans[static_cast<std::size_t>(span)].iteration));
@@ -65,7 +65,7 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   if (event->modifiers().testFlag(Qt::ShiftModifier)) {
     scrollRows(-(delta.y() != 0 ? delta.y() : delta.x()) / kNotch * 3 * m_rowHeight);
   } else if (delta.y() != 0) {
-    zoomAt(std::max(kLabelWidth, event->position().x()), std::pow(kKeyZoom, delta.y() / kNotch));
+    zoomAt(std::max(labelWidth(), event->position().x()), std::pow(kKeyZoom, delta.y() / kNotch));
   } else {
     panBy(delta.x());
   }
@@ -79,8 +79,8 @@ void TimelineView::leaveEvent(QEvent*) {
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const auto cursor = m_selection.timeCursorNs();
-  const double middle = (kLabelWidth + width()) / 2;
-  const double at = cursor ? std::clamp(m_axis.xOf(*cursor), kLabelWidth, double(width())) : middle;
+  const double middle = (labelWidth() + width()) / 2;
+  const double at = cursor ? std::clamp(m_axis.xOf(*cursor), labelWidth(), double(width())) : middle;
   switch (event->key()) {
     case Qt::Key_W: return zoomAt(at, kKeyZoom);
     case Qt::Key_S: return zoomAt(at, 1 / kKeyZoom);

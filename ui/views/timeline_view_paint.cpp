@@ -17,7 +17,7 @@ using style::Role;
 
 namespace {
 
-constexpr double kTickPixels = 90;
+constexpr double kTickPixels = 64;  // "0.25 s" and air
 
 // Share of the row's height: shape, not only colour, tells prefill from decode.
 double thickness(SpanKind kind) {
@@ -79,19 +79,21 @@ void TimelineView::paintBase() {
     return;
   }
   const QRectF plot = plotRect();
+  const QRectF lanes = lanesRect();
   paintTicks(painter);
-  painter.setClipRect(plot);
+  painter.setClipRect(lanes);
   for (std::size_t row = 0; row < m_rows.size(); ++row) {
     const double top = rowTop(row);
-    if (top + m_rowHeight > plot.top() && top < plot.bottom()) paintLane(painter, *m_rows[row], top);
+    if (top + m_rowHeight > lanes.top() && top < lanes.bottom()) paintLane(painter, *m_rows[row], top);
   }
+  painter.setClipRect(plot);
   paintMarks(painter);
 }
 
 void TimelineView::paintTicks(QPainter& painter) const {
   const style::Palette& palette = style::paletteOf(this->palette());
   const QRectF plot = plotRect();
-  const std::int64_t step = m_axis.tickStepNs(kTickPixels);
+  const std::int64_t step = m_axis.tickStepNs(style::scaledPx(kTickPixels));
   const std::int64_t from = m_axis.timeAt(plot.left()), to = m_axis.timeAt(plot.right());
   painter.setFont(style::textFont(11));
   for (std::int64_t ns = std::max<std::int64_t>(0, (from / step) * step); ns <= to; ns += step) {
@@ -99,8 +101,8 @@ void TimelineView::paintTicks(QPainter& painter) const {
     if (x < plot.left()) continue;
     painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), style::blend(palette.color(Role::Border), palette.color(Role::Panel), 0.6));
     painter.setPen(palette.color(Role::FaintText));
-    painter.drawText(QRectF(x - 40, plot.bottom() + 2, 80, kAxisHeight - 2), Qt::AlignHCenter | Qt::AlignTop,
-                     secondsText(ns, step));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 2, 80, axisHeight() - 2), Qt::AlignHCenter | Qt::AlignTop,
+                     tr("%1 s").arg(secondsText(ns, step)));
   }
 }
 
@@ -113,19 +115,19 @@ void TimelineView::paintMarks(QPainter& painter) const {
     painter.fillRect(QRectF(left, plot.top(), right - left, plot.height()), QBrush(palette.color(Role::Danger), Qt::Dense6Pattern));
   }
   painter.setFont(style::textFont(11));
+  const int numRows = numFlagRows();
   int row = 0;
   for (const engine::KnobRecord& knob : m_lanes.knobs()) {
     const double x = std::round(m_axis.xOf(knob.tNs));
     if (x < plot.left() || x > plot.right()) continue;
     painter.setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+    if (numRows == 0) continue;  // the table and the other clocks tell of it
     const QString text = models::describeKnobChange(knob);
     const double length = painter.fontMetrics().horizontalAdvance(text) + 8.0;
     const double left = x + length > plot.right() ? std::max(plot.left(), x - length) : x + 1;
-    const QRectF flag(left, plot.bottom() - 14 * (1 + row++ % 3), length, 14);
-    QColor ground = palette.color(Role::Panel);
-    ground.setAlphaF(0.85F);
-    painter.fillRect(flag, ground);
+    const QRectF flag(left, plot.bottom() - flagHeight() * (1 + row++ % numRows), length, flagHeight());
+    painter.fillRect(flag, palette.color(Role::Panel));
     painter.setPen(palette.color(Role::MutedText));
     painter.drawText(flag, Qt::AlignCenter, text);
   }
@@ -270,18 +272,18 @@ void TimelineView::paintOverlay(QPainter& painter) const {
 
 void TimelineView::paintLabels(QPainter& painter) const {
   const style::Palette& palette = style::paletteOf(this->palette());
-  const QRectF plot = plotRect();
+  const QRectF plot = lanesRect();
   const engine::RequestId shown = m_selection.shownRequest();
   painter.save();
-  painter.setClipRect(QRectF(0, plot.top(), kLabelWidth, plot.height()));
+  painter.setClipRect(QRectF(0, plot.top(), labelWidth(), plot.height()));
   for (std::size_t row = 0; row < m_rows.size(); ++row) {
     const double top = rowTop(row);
     if (top + m_rowHeight <= plot.top() || top >= plot.bottom()) continue;
     const bool isShown = m_rows[row]->id == shown;
     painter.setFont(style::textFont(12, isShown ? QFont::DemiBold : QFont::Normal));
     painter.setPen(palette.color(isShown ? Role::Text : Role::MutedText));
-    const QString text = painter.fontMetrics().elidedText(labelOf(*m_rows[row]), Qt::ElideRight, int(kLabelWidth) - 8);
-    painter.drawText(QRectF(0, top, kLabelWidth - 8, m_rowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
+    const QString text = painter.fontMetrics().elidedText(labelOf(*m_rows[row]), Qt::ElideRight, int(labelWidth()) - 8);
+    painter.drawText(QRectF(0, top, labelWidth() - 8, m_rowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
   }
   painter.restore();
 }
@@ -299,7 +301,7 @@ void TimelineView::paintFirstTokenBracket(QPainter& painter, const models::Lane&
   const QString text = tr("TTFT %1").arg(style::formatMs(static_cast<double>(lane.firstTokenNs - lane.arrivalNs) / 1e6));
   painter.setFont(style::textFont(10));
   const double width = painter.fontMetrics().horizontalAdvance(text) + 8.0;
-  if (bar->left() - width < kLabelWidth) return;
+  if (bar->left() - width < labelWidth()) return;
   painter.drawText(QRectF(bar->left() - width, bar->top(), width - 4, bar->height()), Qt::AlignRight | Qt::AlignVCenter, text);
 }
 
@@ -312,7 +314,7 @@ void TimelineView::paintCursor(QPainter& painter, std::int64_t ns) const {
   const QString text = tr("%1 s").arg(static_cast<double>(ns) / 1e9, 0, 'f', 3);
   painter.setFont(style::textFont(11, QFont::DemiBold));
   const double width = painter.fontMetrics().horizontalAdvance(text) + 12.0;
-  const QRectF flag(std::clamp(x - width / 2, plot.left(), plot.right() - width), plot.bottom() + 1, width, kAxisHeight - 2);
+  const QRectF flag(std::clamp(x - width / 2, plot.left(), plot.right() - width), plot.bottom() + 1, width, axisHeight() - 2);
   painter.setRenderHint(QPainter::Antialiasing, true);
   painter.setPen(Qt::NoPen);
   painter.setBrush(palette.color(Role::TimeCursor));
@@ -328,6 +330,7 @@ void TimelineView::showEvent(QShowEvent*) { refresh(); }
 
 void TimelineView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) invalidate();
+  if (event->type() == QEvent::FontChange) refresh();
   QWidget::changeEvent(event);
 }
 
