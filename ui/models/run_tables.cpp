@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <limits>
+#include <cmath>
 #include <map>
 
 #include "ui/models/knob_text.h"
@@ -144,7 +145,7 @@ int SeriesTable::prepare() {
       if (!range.contains(point.tNs)) continue;
       auto& values = rows[point.tNs];
       values.resize(m_curves.size());
-      values[i] = point.value;
+      values[i] = m_curves[i].isCount ? QVariant(static_cast<qlonglong>(std::llround(point.value))) : QVariant(point.value);
     }
   }
   m_rows.clear();

@@ -65,6 +65,7 @@ class SeriesTable : public TableSource {
   struct Curve {
     QString name;
     const Series* series;  // must outlive the table
+    bool isCount = false;  // whole numbers
   };
   SeriesTable(const bridge::Selection& selection, std::vector<Curve> curves)
       : m_selection(selection), m_curves(std::move(curves)) {}

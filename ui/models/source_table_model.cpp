@@ -1,7 +1,6 @@
 #include "ui/models/source_table_model.h"
 
 #include <QLocale>
-#include <cmath>
 
 #include "ui/style/format.h"
 
@@ -11,8 +10,7 @@ namespace {
 
 QString displayed(const QVariant& value) {
   if (value.typeId() == QMetaType::Double) {
-    const double number = value.toDouble();
-    return QLocale().toString(number, 'f', std::abs(number) < 1000 ? 3 : 1);
+    return QLocale().toString(value.toDouble(), 'f', 3);  // one below another, at one point
   }
   if (value.typeId() == QMetaType::LongLong) return style::formatCount(value.toLongLong());
   return value.toString();

@@ -24,8 +24,7 @@ std::vector<views::PlotCurve> plotCurves(const std::vector<LatencyPanel::Curve>&
 }  // namespace
 
 LatencyPanel::LatencyPanel(const ViewParts& parts, const QString& title, const std::vector<Curve>& curves)
-    : PlotCard(parts, title, tr("ms"), plotCurves(curves), Axis::Value), m_curves(curves) {
-  plot().setLegendCorner(Qt::AlignVCenter | Qt::AlignRight);
+    : PlotCard(parts, title, {tr("ms"), tr("%")}, plotCurves(curves), Axis::Value), m_curves(curves) {
   setTable(std::make_unique<models::SampleTable>(parts.selection, *curves.front().samples));
 }
 

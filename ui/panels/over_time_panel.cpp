@@ -28,14 +28,14 @@ std::vector<views::PlotCurve> plotCurves(const OverTimePanel::Plan& plan) {
 
 std::vector<models::SeriesTable::Curve> tableCurves(const OverTimePanel::Plan& plan) {
   std::vector<models::SeriesTable::Curve> all;
-  for (const auto& curve : plan.curves) all.push_back({curve.look.name, curve.series});
+  for (const auto& curve : plan.curves) all.push_back({curve.look.name.isEmpty() ? QStringLiteral("%1, %2").arg(plan.title, plan.unit) : curve.look.name, curve.series, plan.unit.isEmpty()});
   return all;
 }
 
 }  // namespace
 
 OverTimePanel::OverTimePanel(const ViewParts& parts, const Plan& plan)
-    : PlotCard(parts, plan.title, plan.unit, plotCurves(plan), Axis::Time), m_plan(plan) {
+    : PlotCard(parts, plan.title, {tr("s"), plan.unit}, plotCurves(plan), Axis::Time), m_plan(plan) {
   setTable(std::make_unique<models::SeriesTable>(parts.selection, tableCurves(plan)));
 }
 
@@ -60,7 +60,7 @@ OverTimePanel::Plan OverTimePanel::requestsPlan(const models::RunFigures& figure
 }
 
 OverTimePanel::Plan OverTimePanel::kvPlan(const models::RunFigures& figures) {
-  return {tr("KV memory in use"), tr("%"), {{{tr("used"), Role::Prefill, Qt::SolidLine, true}, &figures.kvUsed()}}, 95,
+  return {tr("KV memory in use"), tr("%"), {{{{}, Role::Prefill, Qt::SolidLine, true}, &figures.kvUsed()}}, 95,
           [](const models::RunFigures& now) {
             return now.kvUsed().points().empty() ? tr("unknown") : style::formatPercent(lastOf(now.kvUsed()) / 100);
           }};

@@ -14,14 +14,15 @@ constexpr int kPaceMs = 800, kPaceSpreadMs = 400;
 
 PlotCard::PlotCard(const ViewParts& parts,
                    const QString& title,
-                   const QString& unit,
+                   const Units& units,
                    const std::vector<views::PlotCurve>& curves,
                    Axis axis)
-    : ViewCard(unit.isEmpty() ? title : tr("%1, %2").arg(title, unit), parts.selection),
+    : ViewCard(title, parts.selection),
       m_bridge(parts.bridge),
       m_record(parts.record),
       m_plot(new PlotView(title, curves)),
       m_axis(axis) {
+  m_plot->setUnits(units.x, units.y);
   setView(m_plot);
   m_paceTimer.setSingleShot(true);
   // plots of different paces are not all drawn in one frame

@@ -15,10 +15,13 @@ class PlotCard : public ViewCard {
  public:
   // Whether the plot's axis is the engine's clock.
   enum class Axis { Time, Value };
+  struct Units {
+    QString x, y;  // empty = a count
+  };
 
   PlotCard(const ViewParts& parts,
            const QString& title,
-           const QString& unit,
+           const Units& units,
            const std::vector<views::PlotCurve>& curves,
            Axis axis);
 

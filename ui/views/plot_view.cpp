@@ -2,6 +2,7 @@
 
 #include <qcustomplot.h>
 
+#include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -17,11 +18,39 @@ namespace {
 
 constexpr int kMostDistributionPoints = 512;
 constexpr int kMostMarkRows = 6;
-constexpr int kLegendNeedsWidth = 200;
-constexpr int kPixelsATick = 48;  // a label of five figures and some air
+constexpr double kLeastHeight = 88;  // names, numbers below, and a curve between them
+constexpr double kPixelsATick = 48, kBetweenTicks = 14;
+constexpr int kMostTicksUp = 4;
+constexpr double kLeft = 40, kFoot = 18;  // round the plot; equal left margins line plots up
 constexpr double kHighestRow = 0.15;   // of a plot's height: where rows are higher, words would hide the curves
 constexpr qsizetype kShortMark = 4;    // "P50" is shown all the same
 constexpr const char* kCursorLayer = "cursor";
+
+// The unit stands once: behind the last number. Steps are 1, 2, 2.5 or 5 times a power of ten, never more of
+// them than asked for.
+class UnitTicker : public QCPAxisTicker {
+ public:
+  explicit UnitTicker(const QString& unit) : m_unit(unit) {}
+
+ protected:
+  double getTickStep(const QCPRange& range) override {
+    const double least = std::max(1e-12, range.size() / std::max(1, tickCount()));
+    const double decade = std::pow(10.0, std::floor(std::log10(least)));
+    for (double factor : {1.0, 2.0, 2.5, 5.0}) {
+      if (factor * decade >= least * (1 - 1e-9)) return factor * decade;
+    }
+    return 10 * decade;
+  }
+
+  QVector<QString> createLabelVector(const QVector<double>& ticks, const QLocale& locale, QChar format, int precision) override {
+    QVector<QString> labels = QCPAxisTicker::createLabelVector(ticks, locale, format, precision);
+    if (!labels.isEmpty() && !m_unit.isEmpty()) labels.last() += QLatin1Char(' ') + m_unit;
+    return labels;
+  }
+
+ private:
+  const QString m_unit;
+};
 
 }  // namespace
 
@@ -34,6 +63,12 @@ PlotView::PlotView(const QString& name, const std::vector<PlotCurve>& curves, QW
   m_plot->setAccessibleName(name);
   m_plot->setMinimumSize(10, 10);
   m_plot->setMouseTracking(true);
+  m_empty = new QLabel(this);
+  m_empty->setProperty("role", "muted");
+  m_empty->setAlignment(Qt::AlignCenter);
+  m_empty->setWordWrap(true);
+  m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
+  m_empty->hide();
   buildPlot();
   recolour();
   connect(m_plot, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) { emit hovered(xAt(event->position().x())); });
@@ -51,14 +86,7 @@ void PlotView::buildPlot() {
     graph->setLineStyle(curve.isStep ? QCPGraph::lsStepLeft : QCPGraph::lsLine);
     graph->setAntialiased(!curve.isStep);  // level stretches would look dotted
   }
-  m_plot->legend->setVisible(m_curves.size() > 1);
-  m_plot->legend->setFillOrder(QCPLegend::foColumnsFirst);
-  m_plot->legend->setWrap(0);
-  m_plot->legend->setBorderPen(Qt::NoPen);
-  m_plot->legend->setIconSize(14, 10);
-  m_plot->legend->setMargins(QMargins(4, 0, 4, 0));
-  m_plot->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignLeft);
-  m_plot->axisRect()->setMinimumMargins(QMargins(38, 10, 10, 18));  // equal left margins line plots up
+  buildLegend();
   m_band = new QCPItemRect(m_plot);
   m_band->setLayer(QStringLiteral("background"));
   m_band->setPen(Qt::NoPen);
@@ -68,10 +96,6 @@ void PlotView::buildPlot() {
   m_cursor = new QCPItemStraightLine(m_plot);
   m_cursor->setLayer(QLatin1String(kCursorLayer));
   m_cursor->setVisible(false);
-  m_empty = new QCPItemText(m_plot);
-  m_empty->position->setType(QCPItemPosition::ptAxisRectRatio);
-  m_empty->position->setCoords(0.5, 0.5);
-  m_empty->setVisible(false);
   for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
     axis->setTickLength(0);
     axis->setSubTicks(false);
@@ -79,7 +103,51 @@ void PlotView::buildPlot() {
   }
   m_plot->xAxis->grid()->setVisible(false);
   m_plot->yAxis->setBasePen(Qt::NoPen);
-  m_plot->yAxis->ticker()->setTickCount(3);
+  m_plot->axisRect()->setMinimumSize(40, 30);
+}
+
+// In a line of its own: over the curves it would hide them.
+void PlotView::buildLegend() {
+  QCPLegend* legend = m_plot->legend;
+  legend->setVisible(false);
+  if (m_curves.empty() || m_curves.front().name.isEmpty()) return;
+  legend->setVisible(true);
+  legend->setFillOrder(QCPLegend::foColumnsFirst);
+  legend->setWrap(0);
+  legend->setBorderPen(Qt::NoPen);
+  legend->setBrush(Qt::NoBrush);
+  legend->setIconSize(14, 10);
+  legend->setMargins({});
+  legend->setColumnSpacing(10);
+  m_plot->axisRect()->insetLayout()->take(legend);
+  auto* line = new QCPLayoutGrid;
+  line->setMargins({});
+  line->addElement(0, 0, legend);
+  line->addElement(0, 1, new QCPLayoutElement(m_plot));  // takes what the names leave
+  line->setColumnStretchFactors({0.001, 1});
+  m_plot->plotLayout()->insertRow(0);
+  m_plot->plotLayout()->addElement(0, 0, line);
+  m_plot->plotLayout()->setRowStretchFactor(0, 0.001);
+  m_plot->plotLayout()->setRowSpacing(0);
+}
+
+void PlotView::setUnits(const QString& x, const QString& y) {
+  m_xUnit = x;
+  m_plot->xAxis->setTicker(QSharedPointer<UnitTicker>::create(x));
+  m_plot->yAxis->setTicker(QSharedPointer<UnitTicker>::create(y));
+  m_plot->yAxis->ticker()->setTickCount(kMostTicksUp);
+  recolour();
+  spaceTicks();
+}
+
+int PlotView::lastNumberWidth() const {
+  const QString widest = m_xUnit.size() > 1 ? QStringLiteral("0000 ") : QStringLiteral("0.0 ");
+  return QFontMetrics(style::textFont(11)).horizontalAdvance(widest + m_xUnit);
+}
+
+void PlotView::spaceTicks() {
+  const double pitch = std::max(style::scaledPx(kPixelsATick), lastNumberWidth() + style::scaledPx(kBetweenTicks));
+  m_plot->xAxis->ticker()->setTickCount(std::clamp(static_cast<int>(width() / pitch) - 1, 2, 6));
 }
 
 // The plot knows nothing of palettes and text sizes: every pen, brush and font is set again.
@@ -99,17 +167,18 @@ void PlotView::recolour() {
     axis->grid()->setZeroLinePen(QPen(grid, 1.0));
   }
   m_plot->xAxis->setBasePen(QPen(palette.color(Role::Border), 1.0));
+  // a last number with its unit may stand at the edge, and half of it beyond; so may the highest one
+  const int half = lastNumberWidth() / 2, top = QFontMetrics(style::textFont(11)).height() / 2 + 2;
+  m_plot->axisRect()->setMinimumMargins(QMargins(static_cast<int>(style::scaledPx(kLeft)), top,
+                                                 half + 4, static_cast<int>(style::scaledPx(kFoot))));
   QColor veil = palette.color(Role::Panel);  // words stay legible where a curve runs behind them
   veil.setAlphaF(0.6F);
-  m_plot->legend->setBrush(veil);
   m_plot->legend->setTextColor(palette.color(Role::MutedText));
   m_plot->legend->setFont(style::textFont(11));
   QColor band = palette.color(Role::Accent);
   band.setAlphaF(0.14F);
   m_band->setBrush(band);
   m_cursor->setPen(QPen(palette.color(Role::TimeCursor), 1.0));
-  m_empty->setColor(palette.color(Role::MutedText));
-  m_empty->setFont(style::textFont(13));
   for (QCPItemStraightLine* line : m_markLines) line->setPen(QPen(palette.color(Role::BudgetLine), 1.0, Qt::DotLine));
   for (QCPItemText* text : m_markTexts) {
     text->setColor(palette.color(Role::MutedText));
@@ -205,23 +274,16 @@ void PlotView::setCursor(std::optional<double> x) {
   if (isVisible()) m_plot->layer(QLatin1String(kCursorLayer))->replot();
 }
 
-void PlotView::setLegendCorner(Qt::Alignment corner) {
-  m_plot->legend->setFillOrder(QCPLegend::foRowsFirst);
-  m_plot->axisRect()->insetLayout()->setInsetAlignment(0, corner);
-}
-
 void PlotView::setEmptyText(const QString& text) {
   m_empty->setText(text);
   m_empty->setVisible(!text.isEmpty());
   showLegend();
-  m_plot->yAxis->grid()->setVisible(text.isEmpty());
-  m_plot->xAxis->setTickLabels(text.isEmpty());
-  m_plot->yAxis->setTickLabels(text.isEmpty());
+  m_plot->xAxis->setVisible(text.isEmpty());
+  m_plot->yAxis->setVisible(text.isEmpty());
 }
 
-// Where it would cover the plot, the curves go without; the table names them.
 void PlotView::showLegend() {
-  m_plot->legend->setVisible(m_curves.size() > 1 && !m_empty->visible() && width() >= kLegendNeedsWidth);
+  m_plot->legend->setVisible(!m_curves.empty() && !m_curves.front().name.isEmpty() && m_empty->isHidden());
 }
 
 void PlotView::redraw() { m_plot->replot(QCustomPlot::rpQueuedReplot); }
@@ -242,9 +304,15 @@ double PlotView::pixelOf(double x) const { return m_plot->x() + m_plot->xAxis->c
 
 double PlotView::yPixelOf(double y) const { return m_plot->y() + m_plot->yAxis->coordToPixel(y); }
 
+QSize PlotView::minimumSizeHint() const {
+  return {static_cast<int>(style::scaledPx(120)), static_cast<int>(style::scaledPx(kLeastHeight))};
+}
+
 void PlotView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+    updateGeometry();
     recolour();
+    spaceTicks();
     redraw();
   }
   QWidget::changeEvent(event);
@@ -252,9 +320,9 @@ void PlotView::changeEvent(QEvent* event) {
 
 void PlotView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
+  m_empty->setGeometry(rect());
   m_plot->setBufferDevicePixelRatio(devicePixelRatioF());  // another screen may be another scale
-  m_plot->xAxis->ticker()->setTickCount(std::clamp((width() - kPixelsATick) / kPixelsATick, 2, 5));
-  showLegend();
+  spaceTicks();
   emit resized();
 }
 

@@ -13,6 +13,7 @@ class QCPItemRect;
 class QCPItemStraightLine;
 class QCPItemText;
 class QCustomPlot;
+class QLabel;
 
 namespace ui::views {
 
@@ -34,6 +35,7 @@ class PlotView : public QWidget {
   Q_OBJECT
 
  public:
+  // Curves with a name are named in a line above the plot.
   explicit PlotView(const QString& name, const std::vector<PlotCurve>& curves, QWidget* parent = nullptr);
 
   // Engine time in seconds; a bucket's least, greatest and last value are all drawn.
@@ -45,8 +47,8 @@ class PlotView : public QWidget {
   void setBand(std::optional<std::pair<double, double>> band);
   // Cheap: the curves are not drawn again.
   void setCursor(std::optional<double> x);
-  // Where curves leave room for their names, one below another: a row at the top left unless told.
-  void setLegendCorner(Qt::Alignment corner);
+  // Stands behind the last number of each axis; empty = a count.
+  void setUnits(const QString& x, const QString& y);
   void setEmptyText(const QString& text);  // shown instead of curves; empty = show the curves
   void redraw();
 
@@ -58,7 +60,7 @@ class PlotView : public QWidget {
   double yPixelOf(double y) const;
 
   QSize sizeHint() const override { return {360, 150}; }
-  QSize minimumSizeHint() const override { return {120, 70}; }
+  QSize minimumSizeHint() const override;
 
  signals:
   // Nothing when the mouse has left.
@@ -73,14 +75,18 @@ class PlotView : public QWidget {
 
  private:
   void buildPlot();
+  void buildLegend();
   void recolour();
   void placeMarkTexts();
   void showLegend();
+  void spaceTicks();
+  int lastNumberWidth() const;
 
   std::vector<PlotCurve> m_curves;
+  QString m_xUnit;
   QCustomPlot* m_plot;
   QCPItemStraightLine* m_cursor = nullptr;
-  QCPItemText* m_empty = nullptr;
+  QLabel* m_empty = nullptr;
   std::vector<QCPItemStraightLine*> m_markLines;
   std::vector<QCPItemText*> m_markTexts;
   std::vector<PlotMark> m_marks;

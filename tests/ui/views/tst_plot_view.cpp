@@ -5,6 +5,7 @@
 #include <qcustomplot.h>
 
 #include <QApplication>
+#include <QLabel>
 #include <QMouseEvent>
 #include <QSignalSpy>
 #include <QTest>
@@ -84,6 +85,56 @@ class PlotViewTest : public QObject {
     theme.setTextSize(13);
     QCoreApplication::processEvents();
     QCOMPARE(plot->yAxis->tickLabelFont().pixelSize(), usual);
+  }
+
+  void theLastNumberTellsTheUnit() {
+    for (int width : {180, 246, 293, 500, 900}) {
+      Stage stage;
+      stage.view.setUnits("ms", "%");
+      stage.view.setEmptyText({});
+      for (double most : {0.7, 75.0, 150.0, 1500.0}) {
+        stage.view.resize(width, 160);
+        stage.view.setRanges(0, most, 100);
+        stage.picture();
+        const auto* plot = stage.view.findChild<QCustomPlot*>();
+        for (const QCPAxis* axis : {plot->xAxis, plot->yAxis}) {
+          const QVector<QString> numbers = axis->tickVectorLabels();
+          const QString unit = axis == plot->xAxis ? " ms" : " %";
+          QVERIFY2(!numbers.isEmpty() && numbers.last().endsWith(unit), qPrintable(QString("%1 px to %2").arg(width).arg(most)));
+          QCOMPARE(std::ranges::count_if(numbers, [&](const QString& number) { return number.endsWith(unit); }), 1);
+        }
+        // side by side without touching, and whole at the edge
+        const QFontMetrics words(plot->xAxis->tickLabelFont());
+        double right = -1;
+        for (int i = 0; i < plot->xAxis->tickVector().size(); ++i) {
+          const double middle = plot->xAxis->coordToPixel(plot->xAxis->tickVector()[i]);
+          const double half = words.horizontalAdvance(plot->xAxis->tickVectorLabels()[i]) / 2.0;
+          QVERIFY2(middle - half > right, qPrintable(QString("%1 px to %2").arg(width).arg(most)));
+          right = middle + half;
+        }
+        QVERIFY2(right <= width, qPrintable(QString("%1 px to %2").arg(width).arg(most)));
+      }
+    }
+  }
+
+  void namesOfCurvesLieOverNoCurve() {
+    Stage stage;
+    stage.view.setEmptyText({});
+    stage.picture();
+    const auto* plot = stage.view.findChild<QCustomPlot*>();
+    QVERIFY(plot->legend->visible());
+    QVERIFY(!plot->legend->outerRect().intersects(plot->axisRect()->rect()));
+  }
+
+  void whyItIsEmptyIsToldWhole() {
+    Stage stage;
+    stage.view.resize(150, 150);
+    stage.view.setEmptyText("No answer yet. Send a message or start traffic.");
+    const auto* words = stage.view.findChild<QLabel*>();
+    QVERIFY(words && words->isVisible() && words->wordWrap());
+    QVERIFY(words->heightForWidth(words->width()) <= words->height());
+    stage.view.setEmptyText({});
+    QVERIFY(!words->isVisible());
   }
 
   void aDistributionRisesFromNothingToAll() {
