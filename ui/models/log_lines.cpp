@@ -24,7 +24,7 @@ QString toText(const LogLine& line) {
 
 void LogLines::add(engine::Severity severity, const QString& text) {
   QString oneLine = text.left(kLongest);
-  oneLine.replace(QLatin1Char('\n'), QLatin1String(" ⏎ "));
+  oneLine.replace(QLatin1Char('\n'), QStringLiteral(" ⏎ "));
   m_lines.push_back({QDateTime::currentMSecsSinceEpoch(), severity, oneLine});
   if (m_lines.size() > kMost) m_lines.pop_front();
   ++m_numAdded;

@@ -58,7 +58,7 @@ AboutDialog::AboutDialog(QWidget* parent) : QDialog(parent), m_tabs(new QTabWidg
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(m_tabs, 1);
   layout->addWidget(buttons);
-  resize(720, 460);
+  resize(880, 500);
 }
 
 QWidget* AboutDialog::makeAbout() {
@@ -92,7 +92,7 @@ QWidget* AboutDialog::makeLibraries() {
   table->setShowGrid(false);
   table->verticalHeader()->hide();
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  table->horizontalHeader()->setStretchLastSection(true);
+  table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);  // as the words below
   table->setAccessibleName(tr("Libraries and their licences"));
   return table;
 }

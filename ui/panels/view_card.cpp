@@ -2,18 +2,25 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QEvent>
 #include <QHeaderView>
+#include <QLabel>
 #include <QShortcut>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <utility>
+
+#include "ui/style/fonts.h"
 
 namespace ui::panels {
 
 namespace {
 
 constexpr int kTableRefreshMs = 500;
+
+int rowHeight() { return static_cast<int>(style::scaledPx(22)); }
 
 QToolButton* smallButton(const QString& text, const QString& name) {
   auto* button = new QToolButton;
@@ -76,10 +83,14 @@ void ViewCard::buildTable() {
   m_table->setTabKeyNavigation(false);
   m_table->setWordWrap(false);
   m_table->verticalHeader()->hide();
-  m_table->verticalHeader()->setDefaultSectionSize(22);
+  m_table->verticalHeader()->setDefaultSectionSize(rowHeight());
   m_table->horizontalHeader()->setHighlightSections(false);
-  m_table->horizontalHeader()->setStretchLastSection(true);
   m_stack->addWidget(m_table);
+  m_noRows = new QLabel(tr("Nothing to list yet."), m_table->viewport());
+  m_noRows->setProperty("role", "muted");
+  m_noRows->setAlignment(Qt::AlignCenter);
+  auto* place = new QVBoxLayout(m_table->viewport());
+  place->addWidget(m_noRows);
   auto* copy = new QShortcut(QKeySequence::Copy, m_table, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
   connect(copy, &QShortcut::activated, this, &ViewCard::copyCsv);
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
@@ -101,6 +112,7 @@ void ViewCard::showTable(bool isTable) {
   if (isTable) {
     refreshTable();
     m_table->resizeColumnsToContents();
+    m_hadNoRows = m_tableModel->rowCount() == 0;
     m_table->setFocus();
   } else {
     refreshView();
@@ -111,6 +123,8 @@ void ViewCard::refreshTable() {
   m_isShowingSelection = true;
   m_tableModel->refresh();
   m_isShowingSelection = false;
+  m_noRows->setVisible(m_tableModel->rowCount() == 0);
+  if (m_tableModel->rowCount() > 0 && std::exchange(m_hadNoRows, false)) m_table->resizeColumnsToContents();
   showSelection();
 }
 
@@ -154,6 +168,11 @@ QString ViewCard::csv() {
 }
 
 void ViewCard::copyCsv() { QApplication::clipboard()->setText(csv()); }
+
+void ViewCard::changeEvent(QEvent* event) {
+  Card::changeEvent(event);
+  if (event->type() == QEvent::FontChange && m_table) m_table->verticalHeader()->setDefaultSectionSize(rowHeight());
+}
 
 void ViewCard::showEvent(QShowEvent* event) {
   Card::showEvent(event);

@@ -8,6 +8,7 @@
 #include "ui/models/source_table_model.h"
 #include "ui/panels/card.h"
 
+class QLabel;
 class QStackedWidget;
 class QTableView;
 class QToolButton;
@@ -44,6 +45,7 @@ class ViewCard : public Card {
   void setTable(std::unique_ptr<models::TableSource> source);
   bridge::Selection& selection() { return m_selection; }
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void buildTable();
@@ -57,7 +59,8 @@ class ViewCard : public Card {
   std::unique_ptr<models::SourceTableModel> m_tableModel;
   QTableView* m_table = nullptr;  // made when it is first asked for
   QTimer m_tableTimer;
-  bool m_isShowingSelection = false;
+  QLabel* m_noRows = nullptr;  // in the table's place while there are none
+  bool m_isShowingSelection = false, m_hadNoRows = false;
 };
 
 }  // namespace ui::panels

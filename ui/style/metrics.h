@@ -3,7 +3,7 @@
 
 namespace ui::style {
 
-constexpr int kLeastWidth = 1040, kLeastHeight = 640;  // of the window: every perspective fits
+constexpr int kLeastWidth = 900, kLeastHeight = 600;  // of the window; the views scroll where they need more
 constexpr int kHeaderHeight = 40;
 constexpr int kStatusHeight = 26;
 constexpr int kStripHeight = 28;

@@ -128,6 +128,7 @@ QFrame[role="cardHead"] { background: @panel; border: 1px solid @border; border-
 QFrame[role="cardBody"] { background: @panel; border: 1px solid @border; border-top: none;
   border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }
 QToolButton[role="small"] { padding: 0px 4px; font-size: @smallpx; }
+QToolButton[role="close"] { padding: 0px 2px; min-width: 12px; max-width: 12px; font-size: @smallpx; }
 QToolButton[role="small"]:checked { background: @field; border-color: @border; color: @text; }
 QMainWindow::separator { background: transparent; width: 10px; height: 10px; }
 QMainWindow::separator:hover { background: @track; }
@@ -140,6 +141,7 @@ QComboBox[role="knob"], QLineEdit[role="knob"] { background: @field; border: 1px
 QLineEdit[role="knob"]:focus, QComboBox[role="knob"]:focus { border-color: @accent; }
 QComboBox[role="knob"]::drop-down { border: none; width: 18px; }
 QComboBox[role="knob"]::down-arrow { image: url(:/icons/down.svg); width: 10px; height: 10px; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollArea[role="plain"] { background: transparent; border: none; }
 QScrollArea[role="plain"] > QWidget > QWidget { background: transparent; }
 QFrame[role="banner"] { background: @bannerbg; border: 1px solid @danger; border-radius: 6px; }
@@ -160,6 +162,11 @@ QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle:horizontal { background: @track2; border-radius: 4px; min-width: 28px; margin: 2px 1px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QTabWidget::pane { background: @panel; border: 1px solid @border; border-radius: 8px; }
+QCheckBox { spacing: 8px; }
+QCheckBox::indicator { width: 13px; height: 13px; border: 1px solid @muted; border-radius: 3px; background: @field; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(:/icons/@check.svg); }
+QCheckBox::indicator:disabled { border-color: @faint; }
 QProgressBar { background: @track; border: none; border-radius: 3px; max-height: 6px; }
 QProgressBar::chunk { background: @accent; border-radius: 3px; }
 QSplitter::handle { background: transparent; }
@@ -186,6 +193,7 @@ QSplitter::handle { background: transparent; }
       {"@danger", p.color(Role::Danger)},
       {"@track", p.color(Role::Track)},
   };
+  sheet.replace(QLatin1String("@check"), p.isDark() ? QStringLiteral("check-dark") : QStringLiteral("check-light"));
   sheet.replace(QLatin1String("@smallpx"), QStringLiteral("%1px").arg(qRound(11 * textSize / 13.0)));
   sheet.replace(QLatin1String("@chippx"), QStringLiteral("%1px").arg(textSize - 1));
   sheet.replace(QLatin1String("@brandpx"), QStringLiteral("%1px").arg(textSize + 1));

@@ -3,12 +3,13 @@
 #include <QPainter>
 
 #include "ui/style/theme.h"
+#include "ui/views/fitting_parts.h"
 
 namespace ui::views {
 
 namespace {
 
-constexpr qsizetype kLeastLetters = 8;  // fewer say nothing; the tool tip has the whole
+constexpr qsizetype kLeastLetters = 8;  // fewer say nothing, nor does half of the first of several parts; the tool tip has all
 
 }  // namespace
 
@@ -31,8 +32,9 @@ void FigureLabel::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), style::paletteOf(palette()).color(style::Role::Panel));
   painter.setPen(style::paletteOf(palette()).color(style::Role::MutedText));
-  const QString shown = fontMetrics().elidedText(m_text, Qt::ElideRight, width());
-  if (shown != m_text && shown.size() < kLeastLetters) return;
+  const QString shown = fittingParts(m_text, fontMetrics(), width());
+  const bool isCut = shown != m_text && shown.endsWith(QChar(0x2026));
+  if (isCut && (shown.size() < kLeastLetters || m_text.contains(QStringLiteral(" · ")))) return;
   painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter, shown);
 }
 

@@ -6,7 +6,7 @@
 
 namespace ui::views {
 
-// Ui thread only. Elided where it is narrow; whole in the tooltip and for screen readers.
+// Ui thread only. Where it is narrow its last parts are left out; whole in the tooltip and for screen readers.
 class FigureLabel : public QWidget {
   Q_OBJECT
 

@@ -4,6 +4,8 @@
 
 #include <QPainter>
 
+#include "ui/views/fitting_parts.h"
+
 namespace ui::views {
 
 namespace {
@@ -29,7 +31,7 @@ void TitleLabel::paintEvent(QPaintEvent*) {
   painter.setPen(palette().color(foregroundRole()));
   const QRect place = contentsRect();
   painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter,
-                   fontMetrics().elidedText(text(), Qt::ElideRight, place.width()));
+                   fittingParts(text(), fontMetrics(), place.width()));
 }
 
 }  // namespace ui::views

@@ -1,4 +1,4 @@
-// A title that ends in dots where its card is too narrow for it.
+// A title that leaves out its last parts, or ends in dots, where its card is too narrow for it.
 #pragma once
 
 #include <QLabel>

@@ -22,6 +22,7 @@ class FigureLabelTest : public QObject {
 
  private slots:
   void endsInDotsWhereItIsNarrow();
+  void leavesOutWholePartsBeforeItCutsOne();
   void isLeftOutWhereItWouldSayNothing();
   void shortFiguresAreNeverLeftOut();
 };
@@ -32,6 +33,14 @@ void FigureLabelTest::endsInDotsWhereItIsNarrow() {
   const QString cut = label.fontMetrics().elidedText(text, Qt::ElideRight, 120);
   QVERIFY(cut.endsWith(QChar(0x2026)));
   QCOMPARE(drawn(text, 120), drawn(cut, 120));
+}
+
+void FigureLabelTest::leavesOutWholePartsBeforeItCutsOne() {
+  const QString text = "P50 607 ms · P90 1.51 s · n = 6";
+  const auto wide = [](const QString& words) { return FigureLabel().fontMetrics().horizontalAdvance(words); };
+  QCOMPARE(drawn(text, wide("P50 607 ms · P90 1.51 s") + 3), drawn("P50 607 ms · P90 1.51 s", wide("P50 607 ms · P90 1.51 s") + 3));
+  QCOMPARE(drawn(text, wide("P50 607 ms · P90") + 3), drawn("P50 607 ms", wide("P50 607 ms · P90") + 3));
+  QCOMPARE(drawn(text, wide("P50 60")), drawn("", wide("P50 60")));
 }
 
 void FigureLabelTest::isLeftOutWhereItWouldSayNothing() {
