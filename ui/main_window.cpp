@@ -2,6 +2,7 @@
 
 #include <QCloseEvent>
 #include <QHBoxLayout>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
@@ -26,6 +27,7 @@
 #include "ui/panels/traffic_panel.h"
 #include "ui/panels/transport_bar.h"
 #include "ui/program_desk.h"
+#include "ui/style/fonts.h"
 #include "ui/style/metrics.h"
 #include "ui/panels/why_panel.h"
 #include "ui/panels/workbench.h"
@@ -56,7 +58,7 @@ MainWindow::MainWindow(const WindowParts& parts, QWidget* parent)
   connectReplay();
   m_desk = new ProgramDesk(*this, m_settings, m_theme);
   buildMenus();
-  setMinimumSize(style::kLeastWidth, style::kLeastHeight);
+  keepWhole();
   resize(1280, 800);
   restoreGeometry(m_settings.value(QLatin1String(kGeometry)).toByteArray());
   m_workbench->loadLayouts(m_settings);
@@ -109,11 +111,11 @@ void MainWindow::buildDocks(const WindowParts& parts) {
   m_workbench->add(QStringLiteral("knobs"), tr("Knobs"), m_knobs);
   m_workbench->add(QStringLiteral("traffic"), tr("Traffic"), m_traffic);
   m_workbench->add(QStringLiteral("ttft"), tr("Time to first token"),
-                   new LatencyPanel(views, tr("Time to first token"), {{tr("requests, %"), &figures.timeToFirstToken()}}));
+                   new LatencyPanel(views, tr("Time to first token"), {{tr("requests"), &figures.timeToFirstToken()}}));
   m_workbench->add(QStringLiteral("itl"), tr("Time between tokens"),
                    new LatencyPanel(views, tr("Time between tokens"),
                                     {{tr("each token"), &figures.timeBetweenTokens()},
-                                     {tr("mean of each request"), &figures.timePerOutputToken()}}));
+                                     {tr("request means"), &figures.timePerOutputToken()}}));
   m_workbench->add(QStringLiteral("tokens"), tr("Tokens per second"), new OverTimePanel(views, OverTimePanel::tokensPlan(figures)));
   m_workbench->add(QStringLiteral("queue"), tr("Running and waiting"), new OverTimePanel(views, OverTimePanel::requestsPlan(figures)));
   m_workbench->add(QStringLiteral("kv"), tr("KV memory"), new OverTimePanel(views, OverTimePanel::kvPlan(figures)));
@@ -126,7 +128,12 @@ void MainWindow::layOutWidgets() {
   column->addStretch(1);
   m_middle = new QHBoxLayout;
   m_middle->setSpacing(0);
-  m_middle->addWidget(m_workbench, 1);
+  auto* area = new QScrollArea;
+  area->setProperty("role", "plain");
+  area->setFocusPolicy(Qt::NoFocus);
+  area->setWidgetResizable(true);
+  area->setWidget(m_workbench);
+  m_middle->addWidget(area, 1);
   m_middle->addWidget(m_cardColumn);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
@@ -233,12 +240,14 @@ void MainWindow::arrange() {
   const bool hasViews = m_perspective != Perspective::Chat;  // beside a narrow conversation
   m_chatList->setVisible(!hasViews);
   m_strip->setVisible(!hasViews);
-  m_cardColumn->setVisible(!hasViews && width() >= kCardNeedsWidth);
+  m_cardColumn->setVisible(!hasViews && width() >= kCardNeedsWidth * style::textScale());
   m_chatPanel->setCompact(hasViews);
   const int edge = hasViews ? 10 : 0;
   m_middle->setContentsMargins(edge, edge, edge, edge);
   m_workbench->setPerspective(m_perspective);
+  keepWhole();
   showTitle();
+  showFigures();  // the card may have come to be seen
 }
 
 void MainWindow::showTitle() {
@@ -305,8 +314,14 @@ void MainWindow::hideEvent(QHideEvent* event) {
   m_bridge.setWindowVisible(false);
 }
 
+// The views scroll, the header does not.
+void MainWindow::keepWhole() {
+  setMinimumSize(std::max(style::kLeastWidth, m_header->leastWidth()), style::kLeastHeight);
+}
+
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::FontChange) QMetaObject::invokeMethod(this, &MainWindow::keepWhole, Qt::QueuedConnection);  // the words have grown by then
   if (event->type() == QEvent::WindowStateChange) m_bridge.setWindowVisible(!isMinimized());
 }
 

@@ -130,6 +130,7 @@ class MainWindow : public QMainWindow {
   void buildMenus();
   void buildViewMenu(class QMenu& menu);
   void arrange();
+  void keepWhole();
   void showFigures();
   void showTitle();
   void onFrame(const bridge::Frame& frame);

@@ -11,7 +11,11 @@
 #include <map>
 
 #include "tests/ui/window_stage.h"
+#include "ui/panels/dock.h"
 #include "ui/panels/knobs_panel.h"
+#include "ui/panels/workbench.h"
+#include "ui/views/plot_view.h"
+#include "ui/views/title_label.h"
 
 using test_support::Stage;
 
@@ -54,6 +58,8 @@ class TextSizeTest : public QObject {
   void everyWordGrows_data();
   void everyWordGrows();
   void noValueOfAKnobIsCutOff();
+  void tuneStaysReadable_data();
+  void tuneStaysReadable();
 };
 
 void TextSizeTest::everyWordGrows_data() {
@@ -91,6 +97,45 @@ void TextSizeTest::noValueOfAKnobIsCutOff() {
       }
     }
   }
+  stage.theme.setTextSize(13);
+}
+
+void TextSizeTest::tuneStaysReadable_data() {
+  QTest::addColumn<int>("size");
+  for (int size : {11, 13, 18, 22}) QTest::addRow("%d px", size) << size;
+}
+
+// Where the window is too small for the words it scrolls: titles are whole, plots high enough, views apart.
+void TextSizeTest::tuneStaysReadable() {
+  QFETCH(int, size);
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.theme.setTextSize(size);
+  stage.start();
+  stage.window.resize(1280, 800);
+  stage.window.setPerspective(ui::panels::Perspective::Tune);
+  QTest::qWait(250);
+  const double scale = size / 13.0;
+  auto& bench = stage.window.workbench();
+  int numTitles = 0, numPlots = 0;
+  for (auto* title : bench.findChildren<ui::views::TitleLabel*>()) {
+    if (!title->isVisible() || title->visibleRegion().isEmpty()) continue;
+    ++numTitles;
+    const QString first = title->text().section(QStringLiteral(" · "), 0, 0);  // later parts may be left out whole
+    QVERIFY2(title->width() >= title->fontMetrics().horizontalAdvance(first), qPrintable(title->text()));
+  }
+  for (auto* plot : bench.findChildren<ui::views::PlotView*>()) {
+    if (!plot->isVisible()) continue;
+    ++numPlots;
+    QVERIFY2(plot->height() >= std::floor(80 * scale) && plot->width() >= std::floor(140 * scale),
+             qPrintable(QString("%1: %2 x %3").arg(plot->accessibleName()).arg(plot->width()).arg(plot->height())));
+  }
+  QVERIFY2(numTitles >= 3 && numPlots == 5, qPrintable(QString("%1 titles, %2 plots").arg(numTitles).arg(numPlots)));
+  QList<ui::panels::Dock*> seen;
+  for (auto* dock : bench.findChildren<ui::panels::Dock*>()) {
+    if (dock->isVisible() && !dock->isHidden() && dock->geometry().width() > 0 && bench.rect().intersects(dock->geometry())) seen << dock;
+  }
+  for (auto* dock : seen) QVERIFY2(bench.rect().contains(dock->geometry()), qPrintable(dock->objectName()));
   stage.theme.setTextSize(13);
 }
 

@@ -1,5 +1,6 @@
 #include "ui/panels/answer_card.h"
 
+#include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
 
@@ -11,7 +12,7 @@ namespace ui::panels {
 
 AnswerCard::AnswerCard(QWidget* parent) : QFrame(parent) {
   setProperty("role", "card");
-  setFixedWidth(style::kAnswerCardWidth);
+  fitText();
   auto* grid = new QGridLayout(this);
   grid->setContentsMargins(14, 10, 12, 14);
   grid->setVerticalSpacing(9);
@@ -34,6 +35,13 @@ AnswerCard::AnswerCard(QWidget* parent) : QFrame(parent) {
   }
   grid->setColumnStretch(1, 1);
   clear();
+}
+
+void AnswerCard::fitText() { setFixedWidth(static_cast<int>(style::scaledPx(style::kAnswerCardWidth))); }
+
+void AnswerCard::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange) fitText();
 }
 
 void AnswerCard::setLine(Line line, const QString& text) {

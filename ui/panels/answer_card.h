@@ -20,7 +20,11 @@ class AnswerCard : public QFrame {
   void showStats(const models::AnswerStats& stats, qint64 totalBlocks);
   void clear();
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void fitText();
   enum Line { Prompt, Prefill, Decode, KvBlocks, Sampling, NumLines };
   void setLine(Line line, const QString& text);
 

@@ -25,7 +25,7 @@ Card::Card(const QString& title, QWidget* parent)
   setAccessibleName(title);
   m_title->setProperty("role", "title");
   m_headRow->setContentsMargins(0, 0, 0, 0);
-  m_headRow->setSpacing(8);
+  m_headRow->setSpacing(4);
   m_headRow->addWidget(m_title);
   m_headRow->addWidget(m_figure, 1);
   m_body->setContentsMargins(kSide, kTop, kSide, kBottom);

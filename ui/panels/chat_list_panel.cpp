@@ -1,5 +1,6 @@
 #include "ui/panels/chat_list_panel.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -9,6 +10,7 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "ui/style/fonts.h"
 #include "ui/style/metrics.h"
 #include "ui/views/chat_list_delegate.h"
 
@@ -23,7 +25,7 @@ constexpr int kUndoShownMs = 12'000;
 ChatListPanel::ChatListPanel(models::Conversations& conversations, QWidget* parent)
     : QFrame(parent), m_conversations(conversations), m_model(conversations) {
   setProperty("role", "sidebar");
-  setFixedWidth(style::kSidebarWidth);
+  fitText();
   buildWidgets();
   layOutWidgets();
   connectWidgets();
@@ -88,6 +90,13 @@ void ChatListPanel::connectWidgets() {
   });
   connect(&m_model, &QAbstractItemModel::modelReset, this, &ChatListPanel::syncSelection);
   connect(m_list, &QListView::customContextMenuRequested, this, &ChatListPanel::showMenu);
+}
+
+void ChatListPanel::fitText() { setFixedWidth(static_cast<int>(style::scaledPx(style::kSidebarWidth))); }
+
+void ChatListPanel::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::FontChange) fitText();
 }
 
 void ChatListPanel::setCurrentChat(qint64 chatId) {

@@ -32,7 +32,11 @@ class ChatListPanel : public QFrame {
  signals:
   void chatSelected(qint64 chatId);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void fitText();
   void buildWidgets();
   void layOutWidgets();
   void connectWidgets();

@@ -23,6 +23,7 @@ using style::Role;
 namespace {
 
 constexpr int kMinLines = 2, kMaxLines = 10;
+constexpr int kSides = 2 * 14 + 24, kGap = 4;  // of the row of buttons
 
 }  // namespace
 
@@ -192,11 +193,27 @@ void Composer::setAnswering(bool answering) {
 void Composer::setSettingsText(const QString& text) {
   m_settings->setText(text);
   m_settings->setToolTip(tr("Sampling: %1").arg(text));
+  fitRow();
 }
 
 void Composer::setCompact(bool compact) {
-  m_system->setVisible(!compact);
-  m_settings->setVisible(!compact);
+  m_isCompact = compact;
+  fitRow();
+}
+
+// What has no room is left out whole; Engine > Chat settings has both.
+void Composer::fitRow() {
+  const int taken = m_gauge->minimumSizeHint().width() + std::max(m_send->sizeHint().width(), m_stop->sizeHint().width());
+  int spare = width() - kSides - taken;
+  for (QToolButton* button : {m_settings, m_system}) {
+    spare -= button->sizeHint().width() + kGap;
+    button->setVisible(!m_isCompact && spare >= 0);
+  }
+}
+
+void Composer::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fitRow();
 }
 
 // Grows with the text, up to ten lines.
@@ -211,7 +228,9 @@ void Composer::fitHeight() {
 
 void Composer::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
-  if (event->type() == QEvent::FontChange && m_edit) fitHeight();
+  if (event->type() != QEvent::FontChange || !m_edit) return;
+  fitHeight();
+  fitRow();
 }
 
 void Composer::paintEvent(QPaintEvent*) {

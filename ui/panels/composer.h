@@ -70,10 +70,12 @@ class Composer : public QFrame {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void buildWidgets();
   void layOutWidgets();
+  void fitRow();
   void connectWidgets();
   void fitHeight();
 
@@ -82,7 +84,7 @@ class Composer : public QFrame {
   QToolButton *m_system, *m_settings;
   views::ContextGauge* m_gauge;
   QPushButton *m_send, *m_stop;
-  bool m_isAnswering = false;
+  bool m_isAnswering = false, m_isCompact = false;
 };
 
 }  // namespace ui::panels

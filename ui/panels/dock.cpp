@@ -22,7 +22,7 @@ Dock::Dock(const QString& key, const QString& title, Card* card, QWidget* parent
   setObjectName(key);
   auto* close = new QToolButton;
   close->setText(QStringLiteral("×"));
-  close->setProperty("role", "small");
+  close->setProperty("role", "close");
   close->setToolTip(tr("Hide; the View menu brings it back"));
   close->setAccessibleName(tr("Hide %1").arg(title));
   card->setCorner(close);

@@ -16,8 +16,9 @@ using style::Role;
 
 namespace {
 
-constexpr double kLine = 27.0;
-constexpr double kTag = 74.0;
+// They grow with the text.
+double lineHeight() { return style::scaledPx(27); }
+double tagWidth() { return style::scaledPx(74); }
 
 Role roleOf(models::ExplanationKind kind) {
   switch (kind) {
@@ -50,10 +51,10 @@ void ExplanationList::setLines(std::vector<models::ExplanationLine> lines) {
   update();
 }
 
-int ExplanationList::capacity() const { return std::max(1, static_cast<int>(height() / kLine)); }
+int ExplanationList::capacity() const { return std::max(1, static_cast<int>(height() / lineHeight())); }
 
 int ExplanationList::lineAt(double y) const {
-  const int line = static_cast<int>(y / kLine);
+  const int line = static_cast<int>(y / lineHeight());
   return line >= 0 && line < static_cast<int>(m_lines.size()) ? line : -1;
 }
 
@@ -70,7 +71,7 @@ void ExplanationList::paintEvent(QPaintEvent*) {
   }
   double y = 0;
   for (const models::ExplanationLine& line : m_lines) {
-    const QRectF tag(0, y + 2, kTag, kLine - 6);
+    const QRectF tag(0, y + 2, tagWidth(), lineHeight() - 6);
     painter.setPen(Qt::NoPen);
     painter.setBrush(style::blend(palette.color(roleOf(line.kind)), palette.color(Role::Panel), 0.30));
     painter.drawRoundedRect(tag, 5, 5);
@@ -80,10 +81,10 @@ void ExplanationList::paintEvent(QPaintEvent*) {
     painter.setFont(style::textFont(12));
     const bool isShown = !line.request.isNone() && line.request == m_selection.shownRequest();
     painter.setPen(palette.color(isShown ? Role::Link : Role::Text));
-    const QRectF place(kTag + 10, y, width() - kTag - 10, kLine - 2);
+    const QRectF place(tagWidth() + 10, y, width() - tagWidth() - 10, lineHeight() - 2);
     painter.drawText(place, Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(line.text, Qt::ElideRight, static_cast<int>(place.width())));
-    y += kLine;
+    y += lineHeight();
   }
 }
 

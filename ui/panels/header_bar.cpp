@@ -133,6 +133,15 @@ void HeaderBar::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange) showModel();
 }
 
+int HeaderBar::leastWidth() const {
+  int least = minimumSizeHint().width();
+  if (m_perspective == Perspective::Chat) return least;
+  for (const QWidget* spare : {m_model, m_device, m_kv}) {
+    if (!spare->isHidden()) least -= spare->minimumSizeHint().width() + layout()->spacing();
+  }
+  return least - m_transport->placeWidth();
+}
+
 bool HeaderBar::hasRoom(int pixels) const { return width() >= pixels * style::textScale(); }
 
 void HeaderBar::showModel() {

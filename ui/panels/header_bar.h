@@ -26,6 +26,8 @@ class HeaderBar : public QFrame {
   QMenuBar& menuBar() { return *m_menuBar; }
   TransportBar& transport() { return *m_transport; }
   void setPerspective(Perspective perspective);
+  // Px below which something would be cut; what a narrow header leaves out is not counted.
+  int leastWidth() const;
 
  signals:
   void perspectiveWanted(ui::panels::Perspective perspective);

@@ -46,7 +46,7 @@ KnobsPanel::KnobsPanel(const ViewParts& parts, QWidget* parent)
   m_rowsColumn->column().addWidget(m_last);
   setView(m_rowsColumn);
   setTable(std::make_unique<models::KnobChangeTable>(parts.record));
-  setFigure(tr("● live  ○ needs reload"));
+  setFigure(tr("● live · ○ needs reload"));
   connect(&m_record, &models::RunRecord::changed, this, &KnobsPanel::moveOn);
   connect(&m_bridge, &bridge::EngineBridge::frameReady, this, &KnobsPanel::onFrame);
   connect(&m_bridge, &bridge::EngineBridge::engineChanged, this, [this] {

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QEvent>
 #include <QHeaderView>
 #include <QShortcut>
 #include <QTableView>
@@ -12,6 +13,7 @@
 #include "ui/bridge/selection.h"
 #include "ui/models/run_record.h"
 #include "ui/models/source_table_model.h"
+#include "ui/style/fonts.h"
 
 namespace ui::panels {
 
@@ -46,14 +48,24 @@ void RequestsPanel::buildTable() {
   m_table->setTabKeyNavigation(false);
   m_table->setWordWrap(false);
   m_table->verticalHeader()->hide();
-  m_table->verticalHeader()->setDefaultSectionSize(24);
   QHeaderView* header = m_table->horizontalHeader();
   header->setHighlightSections(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
-  constexpr int kWidths[] = {70, 84, 84, 56, 52, 78, 64};
-  for (int column = 0; column < RequestTableModel::Why; ++column) header->resizeSection(column, kWidths[column]);
-  header->resizeSection(RequestTableModel::Why, 60);  // the stretch makes it wider where there is room
   header->setStretchLastSection(true);
+  fitText();
+}
+
+void RequestsPanel::fitText() {
+  constexpr int kWidths[] = {70, 66, 78, 58, 54, 72, 60, 60};  // the stretch makes the last wider where there is room
+  for (int column = 0; column <= RequestTableModel::Why; ++column) {
+    m_table->horizontalHeader()->resizeSection(column, static_cast<int>(style::scaledPx(kWidths[column])));
+  }
+  m_table->verticalHeader()->setDefaultSectionSize(static_cast<int>(style::scaledPx(24)));
+}
+
+void RequestsPanel::changeEvent(QEvent* event) {
+  Card::changeEvent(event);
+  if (event->type() == QEvent::FontChange) fitText();
 }
 
 void RequestsPanel::connectSelection() {

@@ -23,9 +23,11 @@ class RequestsPanel : public Card {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void buildTable();
+  void fitText();
   void connectSelection();
   void showSelection();
   void refresh();

@@ -82,6 +82,10 @@ void TransportBar::showEvent(QShowEvent* event) {
 
 void TransportBar::setPlaceVisible(bool visible) { m_place->setVisible(visible); }
 
+int TransportBar::placeWidth() const {
+  return m_place->isHidden() ? 0 : m_place->minimumSizeHint().width() + layout()->spacing();
+}
+
 void TransportBar::showPlace() {
   const auto& snapshot = m_bridge.snapshot();
   if (!snapshot) return;

@@ -21,6 +21,8 @@ class TransportBar : public QWidget {
   bool isEnginePaused() const;
   // Iteration and time, for which a narrow header has no room.
   void setPlaceVisible(bool visible);
+  // Px that it takes now.
+  int placeWidth() const;
 
  public slots:
   void toggleEngine();

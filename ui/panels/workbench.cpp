@@ -9,11 +9,13 @@
 
 #include "ui/panels/card.h"
 #include "ui/panels/dock.h"
+#include "ui/style/fonts.h"
 
 namespace ui::panels {
 
 namespace {
 
+constexpr int kLeastWidth = 1020, kLeastHeight = 550;  // of the perspectives with many views, at the usual text size
 constexpr int kLayoutVersion = 1;  // another number forgets layouts of other sets of docks
 
 // A cell is a pile of tabs, the first in front; a row is cells side by side; a column is rows.
@@ -57,6 +59,7 @@ Workbench::Workbench(QWidget* parent) : QMainWindow(parent, Qt::Widget) {
   setDocumentMode(true);
   m_shareTimer.setSingleShot(true);
   connect(&m_shareTimer, &QTimer::timeout, this, [this] {
+    keepReadable();
     if (m_isPlaced && !m_isCustomised) shareRoom();
   });
 }
@@ -111,8 +114,22 @@ void Workbench::resetLayout() {
   arrange();
 }
 
+// Smaller, and words would be cut and plots too low to read: whoever holds it lets it scroll.
+void Workbench::keepReadable() {
+  const bool hasViews = m_perspective != Perspective::Chat;
+  const QSize least(static_cast<int>(style::scaledPx(kLeastWidth)), static_cast<int>(style::scaledPx(kLeastHeight)));
+  // docks that need more would else be laid one over another
+  setMinimumSize(hasViews ? least.expandedTo(minimumSizeHint()) : QSize(0, 0));
+}
+
+void Workbench::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::FontChange) keepReadable();
+}
+
 void Workbench::arrange() {
   m_isArranging = true;
+  keepReadable();
   if (Dock* chat = dock(QStringLiteral("chat"))) chat->setBare(m_perspective == Perspective::Chat);
   placeColumns();
   const auto kept = m_layouts.find(m_perspective);
@@ -164,7 +181,8 @@ void Workbench::placeColumns() {
 
 void Workbench::dressTabs() {
   for (auto* tabs : findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
-    if (tabs->elideMode() == Qt::ElideNone) continue;  // setting it again would ask for another layout, without end
+    // setting it again would ask for another layout, without end; a bar that is used anew has its base line again
+    if (tabs->elideMode() == Qt::ElideNone && !tabs->drawBase()) continue;
     tabs->setElideMode(Qt::ElideNone);
     tabs->setExpanding(false);
     tabs->setDrawBase(false);

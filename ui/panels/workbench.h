@@ -43,9 +43,11 @@ class Workbench : public QMainWindow {
   bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void arrange();
+  void keepReadable();
   void placeColumns();
   void shareRoom();
   void resizePlaced(const QList<QDockWidget*>& docks, const QList<int>& sizes, Qt::Orientation orientation);

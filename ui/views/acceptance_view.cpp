@@ -16,7 +16,12 @@ using style::Role;
 
 namespace {
 
-constexpr double kWords = 132, kMostBar = 44, kFoot = 18, kHead = 16;
+constexpr double kMostBar = 44;
+
+// They grow with the text.
+double wordsWidth() { return style::scaledPx(132); }
+double foot() { return style::scaledPx(18); }
+double head() { return style::scaledPx(16); }
 
 }  // namespace
 
@@ -46,10 +51,10 @@ void AcceptanceView::setEmptyText(const QString& text) {
 
 QRectF AcceptanceView::trackOf(std::size_t position) const {
   if (position >= m_figures.drafted.size()) return {};
-  const double room = std::max(20.0, width() - kWords);
+  const double room = std::max(20.0, width() - wordsWidth());
   const double pitch = std::min(kMostBar * 1.3, room / static_cast<double>(m_figures.drafted.size()));
   const double left = std::round(static_cast<double>(position) * pitch);
-  return {left, kHead, std::max(2.0, std::round(pitch * 0.76)), std::max(4.0, height() - kFoot - kHead)};
+  return {left, head(), std::max(2.0, std::round(pitch * 0.76)), std::max(4.0, height() - foot() - head())};
 }
 
 QRectF AcceptanceView::barOf(std::size_t position) const {
@@ -61,19 +66,19 @@ QRectF AcceptanceView::barOf(std::size_t position) const {
 void AcceptanceView::paintBars(QPainter& painter) const {
   const style::Palette& palette = style::paletteOf(this->palette());
   painter.setFont(style::textFont(11));
-  const bool hasRoomForWords = trackOf(0).width() >= 24;
+  const bool hasRoomForWords = trackOf(0).width() >= style::scaledPx(24);
   for (std::size_t i = 0; i < m_figures.drafted.size(); ++i) {
     const QRectF track = trackOf(i), bar = barOf(i);
     painter.fillRect(track, palette.color(Role::Track));
     painter.fillRect(bar, palette.color(Role::Accepted));
     painter.setPen(palette.color(Role::Text));
     if (hasRoomForWords) {
-      painter.drawText(QRectF(track.left() - 8, bar.top() - kHead, track.width() + 16, kHead - 1), Qt::AlignHCenter | Qt::AlignBottom,
+      painter.drawText(QRectF(track.left() - 8, bar.top() - head(), track.width() + 16, head() - 1), Qt::AlignHCenter | Qt::AlignBottom,
                        QString::number(m_figures.rateAt(i), 'f', 2));
     }
     painter.setPen(palette.color(Role::MutedText));
     if (hasRoomForWords || i % 4 == 0) {
-      painter.drawText(QRectF(track.left() - 8, track.bottom() + 2, track.width() + 16, kFoot - 2), Qt::AlignHCenter | Qt::AlignTop,
+      painter.drawText(QRectF(track.left() - 8, track.bottom() + 2, track.width() + 16, foot() - 2), Qt::AlignHCenter | Qt::AlignTop,
                        QString::number(i + 1));
     }
   }
@@ -81,7 +86,7 @@ void AcceptanceView::paintBars(QPainter& painter) const {
 
 void AcceptanceView::paintWords(QPainter& painter) const {
   const style::Palette& palette = style::paletteOf(this->palette());
-  const QRectF place(width() - kWords + 12, 0, kWords - 12, height());
+  const QRectF place(width() - wordsWidth() + 12, 0, wordsWidth() - 12, height());
   painter.setFont(style::textFont(22, QFont::DemiBold));
   painter.setPen(palette.color(Role::Text));
   painter.drawText(place, Qt::AlignLeft | Qt::AlignTop, m_headline);

@@ -22,10 +22,12 @@ using style::Role;
 namespace {
 
 constexpr double kGlyphBand = 14.0;  // the row of limit glyphs under the columns
-constexpr int kFlagHeight = 12, kFlagRows = 3;  // of what was turned
+constexpr int kFlagRows = 3;         // of what was turned
 constexpr double kMinColumn = 2.0;
 constexpr double kMinBar = 3.0;  // a few decode rows stay visible beside a full prefill chunk
 constexpr double kMaxColumn = 24.0;
+
+double flagHeight() { return style::scaledPx(12); }
 
 // Room for the budget's words above the columns.
 double topMargin() { return std::max(12.0, QFontMetricsF(style::textFont(11)).height() - 2.0); }
@@ -164,7 +166,7 @@ void BatchStripView::paintBase() {
   const QString words = budget > top ? tr("budget %1, above").arg(budget) : QString::number(budget);
   const double letters = painter.fontMetrics().height();
   painter.drawText(QRectF(0, std::max(0.0, y - 1 - letters), width() - 2.0, letters), Qt::AlignRight | Qt::AlignBottom, words);
-  const bool isAmongFlags = y - 1 - letters < kFlagHeight * kFlagRows;
+  const bool isAmongFlags = y - 1 - letters < flagHeight() * kFlagRows;
   paintKnobs(painter, isAmongFlags ? width() - painter.fontMetrics().horizontalAdvance(words) - 10.0 : width());
   m_isDirty = false;
 }
@@ -199,7 +201,7 @@ void BatchStripView::paintKnobs(QPainter& painter, double right) const {
     const double length = painter.fontMetrics().horizontalAdvance(text) + 3.0;
     painter.setPen(palette.color(Role::MutedText));
     const double left = x + length + 3 > right ? std::min(x, right) - length : x + 3;
-    painter.drawText(QPointF(std::max(0.0, left), 10 + kFlagHeight * (row++ % kFlagRows)), text);
+    painter.drawText(QPointF(std::max(0.0, left), style::scaledPx(10) + flagHeight() * (row++ % kFlagRows)), text);
   }
 }
 
@@ -221,7 +223,7 @@ void BatchStripView::paintEvent(QPaintEvent*) {
 void BatchStripView::resizeEvent(QResizeEvent*) { refresh(); }
 
 void BatchStripView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) refresh();
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) refresh();
   QWidget::changeEvent(event);
 }
 

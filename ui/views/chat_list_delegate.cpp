@@ -25,20 +25,23 @@ void ChatListDelegate::paint(QPainter* painter,
     painter->drawRoundedRect(row, 6, 6);
   }
   const QRectF text = row.adjusted(14, 6, -8, -4);
+  const double titleHeight = style::scaledPx(19);
   painter->setFont(style::textFont(13, isCurrent ? QFont::DemiBold : QFont::Normal));
   painter->setPen(colors.color(Role::Text));
   const QString title = painter->fontMetrics().elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight,
                                                           int(text.width()));
-  painter->drawText(QRectF(text.left(), text.top(), text.width(), 19), Qt::AlignVCenter, title);
+  painter->drawText(QRectF(text.left(), text.top(), text.width(), titleHeight), Qt::AlignVCenter, title);
   painter->setFont(style::textFont(11));
   const bool isWriting = index.data(models::ChatListModel::IsWritingRole).toBool();
   painter->setPen(isWriting ? style::blend(colors.color(Role::Accepted), colors.color(Role::Text), 0.8)
                             : colors.color(Role::MutedText));
-  painter->drawText(QRectF(text.left(), text.top() + 19, text.width(), 17), Qt::AlignVCenter,
+  painter->drawText(QRectF(text.left(), text.top() + titleHeight, text.width(), style::scaledPx(17)), Qt::AlignVCenter,
                     index.data(models::ChatListModel::DetailRole).toString());
   painter->restore();
 }
 
-QSize ChatListDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {200, 54}; }
+QSize ChatListDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const {
+  return {200, static_cast<int>(style::scaledPx(36)) + 18};
+}
 
 }  // namespace ui::views

@@ -1,5 +1,6 @@
 #include "ui/views/engine_strip.h"
 
+#include <QEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <QToolButton>
@@ -10,6 +11,7 @@
 #include "ui/style/format.h"
 #include "ui/style/metrics.h"
 #include "ui/style/theme.h"
+#include "ui/views/fitting_parts.h"
 
 namespace ui::views {
 
@@ -63,7 +65,14 @@ QString EngineStrip::summary() const {
   return parts.join(QStringLiteral(" · "));
 }
 
-void EngineStrip::resizeEvent(QResizeEvent*) {
+void EngineStrip::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) placeButton();
+}
+
+void EngineStrip::resizeEvent(QResizeEvent*) { placeButton(); }
+
+void EngineStrip::placeButton() {
   m_show->adjustSize();
   m_show->move(width() - m_show->width() - 8, (height() - m_show->height()) / 2);
 }
@@ -100,7 +109,11 @@ void EngineStrip::paintEvent(QPaintEvent*) {
     label(style::formatPercent(used), Role::Text);
     x += 14;
   }
-  if (!m_columns.empty() && width() > 620) {
+  const QString words = summary();
+  const QString first = words.section(QStringLiteral(" · "), 0, 0);
+  const int batchWidth = painter.fontMetrics().horizontalAdvance(tr("batch")) + 8 + int(kNumColumns) * kColumnStep + 16;
+  const bool hasRoom = x + batchWidth + painter.fontMetrics().horizontalAdvance(first) + 8 <= m_show->x();
+  if (!m_columns.empty() && hasRoom) {
     label(tr("batch"), Role::MutedText);
     std::uint32_t top = 1;
     for (const Column& c : m_columns) top = std::max(top, c.prefill + c.decode);
@@ -119,7 +132,7 @@ void EngineStrip::paintEvent(QPaintEvent*) {
   const int room = m_show->x() - x - 8;
   painter.setPen(colors.color(Role::Text));
   painter.drawText(QRect(x, 0, std::max(0, room), height()), Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(summary(), Qt::ElideRight, std::max(0, room)));
+                   fittingParts(words, painter.fontMetrics(), std::max(0, room)));
 }
 
 }  // namespace ui::views

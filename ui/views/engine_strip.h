@@ -28,11 +28,14 @@ class EngineStrip : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   struct Column {
     std::uint32_t prefill = 0, decode = 0;
   };
+  void placeButton();
+
   static constexpr std::size_t kNumColumns = 64;
 
   std::deque<Column> m_columns;
