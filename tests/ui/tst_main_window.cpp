@@ -18,6 +18,7 @@
 #include "tests/support/demo_texts.h"
 #include "tests/support/fake_engine_handle.h"
 #include "tests/ui/window_stage.h"
+#include "ui/panels/answer_card.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_list_panel.h"
 #include "ui/panels/chat_panel.h"
@@ -40,6 +41,7 @@ class MainWindowTest : public QObject {
 
  private slots:
   void anAnswerStreamsAndIsKeptWithItsFigures();
+  void theAnswersCardTellsOfTheChatThatIsShown();
   void regeneratingAndEditingMakeBranches();
   void whatIsSentBetweenTheModelAndItsSnapshotIsAnswered();
   void stopWorksWhileLoadingPrefillingAndDecoding();
@@ -75,6 +77,27 @@ void MainWindowTest::anAnswerStreamsAndIsKeptWithItsFigures() {
   QCOMPARE(stage.panel().transcript().view(answer->id)->text()->toPlainText(), QString("A short answer."));
   ui::models::ChatStore again(dir.path() + "/chats.sqlite");
   QCOMPARE(again.messages(stage.panel().chatId()).size(), 2u);
+}
+
+void MainWindowTest::theAnswersCardTellsOfTheChatThatIsShown() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start();
+  stage.window.resize(1280, 800);
+  stage.say("hello");
+  stage.play(40);
+  auto* card = stage.window.findChild<ui::panels::AnswerCard*>();
+  const auto decode = [card]() -> QString {
+    for (auto* label : card->findChildren<QLabel*>()) {
+      if (label->accessibleName() == "decode") return label->text();
+    }
+    return {};
+  };
+  QVERIFY2(decode().contains("token"), qPrintable(decode()));
+  stage.window.setPerspective(ui::panels::Perspective::Teach);  // where the card is not seen
+  stage.window.chatList().newChat();
+  stage.window.setPerspective(ui::panels::Perspective::Chat);
+  QTRY_COMPARE(decode(), QStringLiteral("–"));
 }
 
 void MainWindowTest::regeneratingAndEditingMakeBranches() {

@@ -1,10 +1,13 @@
 // Where a question is typed: whose keys are whose.
 #include "ui/panels/composer.h"
 
+#include <QAbstractButton>
 #include <QAction>
 #include <QMainWindow>
 #include <QSignalSpy>
 #include <QTest>
+
+#include "ui/views/context_gauge.h"
 
 using ui::panels::Composer;
 
@@ -13,6 +16,7 @@ class ComposerTest : public QObject {
 
  private slots:
   void redoIsTheTextsOnlyWhereThereIsSomethingToRedo();
+  void noButtonIsCutOff();
 };
 
 void ComposerTest::redoIsTheTextsOnlyWhereThereIsSomethingToRedo() {
@@ -40,6 +44,26 @@ void ComposerTest::redoIsTheTextsOnlyWhereThereIsSomethingToRedo() {
   QCOMPARE(brought.count(), 1);
   press();
   QCOMPARE(brought.count(), 2);
+}
+
+void ComposerTest::noButtonIsCutOff() {
+  Composer composer;
+  composer.setSettingsText("T 0.7 · top-p 0.9 · seed 42");
+  composer.gauge().setTokens(1000, 20, 8192);
+  composer.show();
+  int numShown = 0;
+  for (int width : {900, 420, 320}) {
+    composer.resize(width, composer.height());
+    QTest::qWait(30);
+    numShown = 0;
+    for (auto* button : composer.findChildren<QAbstractButton*>()) {
+      if (!button->isVisible()) continue;
+      ++numShown;
+      QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(QString("%1 at %2").arg(button->text()).arg(width)));
+    }
+    QVERIFY(numShown == 3 || width < 900);
+  }
+  QVERIFY(numShown < 3);  // left out whole
 }
 
 QTEST_MAIN(ComposerTest)

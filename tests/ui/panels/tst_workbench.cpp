@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QRegularExpression>
 #include <QSettings>
+#include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -77,6 +78,16 @@ class WorkbenchTest : public QObject {
     QApplication::processEvents();
     QCOMPARE(stage.dock("chat").size(), stage.bench.size());  // alone, without a title line
     QVERIFY(!stage.dock("blocks").isVisible());
+  }
+
+  // It would run on behind the tabs, bright in the dark.
+  void noTabBarDrawsABaseLine() {
+    Stage stage;
+    for (const Perspective perspective : {Perspective::Tune, Perspective::Teach, Perspective::Chat, Perspective::Tune}) {
+      stage.bench.setPerspective(perspective);
+      QTest::qWait(30);
+      for (auto* tabs : stage.bench.findChildren<QTabBar*>()) QVERIFY(!tabs->isVisible() || !tabs->drawBase());
+    }
   }
 
   void whatWasMovedIsKeptForItsPerspectiveOnly() {
