@@ -5,6 +5,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -13,7 +14,9 @@
 #include "tests/ui/window_stage.h"
 #include "ui/panels/dock.h"
 #include "ui/panels/knobs_panel.h"
+#include "ui/panels/settings_dialog.h"
 #include "ui/panels/workbench.h"
+#include "ui/program_desk.h"
 #include "ui/views/plot_view.h"
 #include "ui/views/title_label.h"
 
@@ -60,6 +63,7 @@ class TextSizeTest : public QObject {
   void noValueOfAKnobIsCutOff();
   void tuneStaysReadable_data();
   void tuneStaysReadable();
+  void noWordOfTheSettingsIsCutOff();
 };
 
 void TextSizeTest::everyWordGrows_data() {
@@ -136,6 +140,30 @@ void TextSizeTest::tuneStaysReadable() {
     if (dock->isVisible() && !dock->isHidden() && dock->geometry().width() > 0 && bench.rect().intersects(dock->geometry())) seen << dock;
   }
   for (auto* dock : seen) QVERIFY2(bench.rect().contains(dock->geometry()), qPrintable(dock->objectName()));
+  stage.theme.setTextSize(13);
+}
+
+void TextSizeTest::noWordOfTheSettingsIsCutOff() {
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start();
+  for (int size : {13, 18}) {
+    stage.theme.setTextSize(size);
+    stage.window.desk().showSettings();
+    auto* settings = test_support::shown<ui::panels::SettingsDialog>(stage.window);
+    for (int tab = 0; tab < settings->tabs().count(); ++tab) {
+      settings->tabs().setCurrentIndex(tab);
+      QTest::qWait(50);
+      for (auto* label : settings->findChildren<QLabel*>()) {
+        if (!label->isVisible()) continue;
+        const int needed = label->wordWrap() ? label->heightForWidth(label->width()) : label->sizeHint().height();
+        QVERIFY2(label->height() >= needed, qPrintable(QString("%1 at %2 px").arg(label->text()).arg(size)));
+      }
+    }
+    settings->reject();
+    QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    stage.theme.setTextSize(size);
+  }
   stage.theme.setTextSize(13);
 }
 

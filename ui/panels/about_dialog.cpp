@@ -58,7 +58,7 @@ AboutDialog::AboutDialog(QWidget* parent) : QDialog(parent), m_tabs(new QTabWidg
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(m_tabs, 1);
   layout->addWidget(buttons);
-  resize(880, 500);
+  resize(style::scaledSize(*this, 880, 500));
 }
 
 QWidget* AboutDialog::makeAbout() {

@@ -84,6 +84,7 @@ void ChatSettingsDialog::buildWidgets(const QString& systemPrompt, const models:
   m_seedFixed = new QCheckBox(tr("same seed for every answer"), this);
   m_seedFixed->setChecked(settings.isSeedFixed);
   m_seed = new QLineEdit(QString::number(s.seed), this);
+  m_seed->setProperty("role", "knob");
   m_seed->setAccessibleName(tr("Seed"));
   m_seed->setEnabled(settings.isSeedFixed);
   m_maxTokens = new QSpinBox(this);

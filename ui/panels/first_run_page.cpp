@@ -45,6 +45,7 @@ class FileButton : public QPushButton {
 }  // namespace
 
 FirstRunPage::FirstRunPage(QWidget* parent) : QScrollArea(parent), m_page(new QWidget) {
+  setProperty("role", "plain");  // what is behind it shows: the canvas, or a card
   setFrameShape(QFrame::NoFrame);
   setWidgetResizable(true);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -55,7 +55,7 @@ void LogWindow::layOutWidgets() {
   row->addWidget(m_copy);
   row->addWidget(m_close);
   layout->addLayout(row);
-  resize(820, 460);
+  resize(style::scaledSize(*this, 820, 460));
 }
 
 void LogWindow::showEvent(QShowEvent* event) {

@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include "ui/panels/load_choices.h"
+#include "ui/style/fonts.h"
 #include "ui/style/format.h"
 
 namespace ui::panels {
@@ -121,7 +122,7 @@ void OpenModelDialog::layOutWidgets() {
   buttons->addWidget(m_cancel);
   buttons->addWidget(m_load);
   layout->addLayout(buttons);
-  resize(640, 620);
+  resize(style::scaledSize(*this, 640, 620));
 }
 
 void OpenModelDialog::connectWidgets() {

@@ -19,6 +19,7 @@
 #include <limits>
 
 #include "ui/panels/load_choices.h"
+#include "ui/style/fonts.h"
 
 namespace ui::panels {
 
@@ -73,6 +74,7 @@ QWidget* makePlace(const QString& path, const QString& name) {
   auto* layout = new QHBoxLayout(row);
   layout->setContentsMargins(0, 0, 0, 0);
   auto* field = new QLineEdit(path);
+  field->setProperty("role", "knob");
   field->setReadOnly(true);
   field->setAccessibleName(name);
   field->setCursorPosition(0);
@@ -194,7 +196,7 @@ void SettingsDialog::layOutWidgets() {
   buttons->addWidget(m_cancel);
   buttons->addWidget(m_save);
   layout->addLayout(buttons);
-  resize(560, 480);
+  resize(style::scaledSize(*this, 560, 480));
 }
 
 void SettingsDialog::showPreferences(const Preferences& p) {

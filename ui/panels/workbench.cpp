@@ -15,7 +15,8 @@ namespace ui::panels {
 
 namespace {
 
-constexpr int kLeastWidth = 1020, kLeastHeight = 550;  // of the perspectives with many views, at the usual text size
+// Of the perspectives with many views, at the usual text size.
+constexpr int kLeastTeachWidth = 1000, kLeastTuneWidth = 1090, kLeastHeight = 550;
 constexpr int kLayoutVersion = 1;  // another number forgets layouts of other sets of docks
 
 // A cell is a pile of tabs, the first in front; a row is cells side by side; a column is rows.
@@ -37,8 +38,8 @@ const std::vector<Column>& columnsOf(Perspective perspective) {
       {28, {{34, {{"why"}}}, {28, {{"speculation"}}}, {38, {{"knobs", "traffic"}}}}}};
   static const std::vector<Column> tune{
       {24, {{52, {{"knobs"}}}, {48, {{"traffic"}}}}},
-      {48, {{34, {{"ttft"}, {"itl"}}}, {22, {{"tokens"}}}, {22, {{"queue"}}}, {22, {{"kv"}}}}},
-      {28, {{26, {{"speculation"}}}, {26, {{"batch"}}}, {48, {{"timeline", "requests", "blocks"}}}}}};
+      {50, {{34, {{"ttft"}, {"itl"}}}, {22, {{"tokens"}}}, {22, {{"queue"}}}, {22, {{"kv"}}}}},
+      {26, {{26, {{"speculation"}}}, {26, {{"batch"}}}, {48, {{"timeline", "requests", "blocks"}}}}}};
   switch (perspective) {
     case Perspective::Teach: return teach;
     case Perspective::Tune: return tune;
@@ -117,7 +118,8 @@ void Workbench::resetLayout() {
 // Smaller, and words would be cut and plots too low to read: whoever holds it lets it scroll.
 void Workbench::keepReadable() {
   const bool hasViews = m_perspective != Perspective::Chat;
-  const QSize least(static_cast<int>(style::scaledPx(kLeastWidth)), static_cast<int>(style::scaledPx(kLeastHeight)));
+  const int width = m_perspective == Perspective::Tune ? kLeastTuneWidth : kLeastTeachWidth;
+  const QSize least(static_cast<int>(style::scaledPx(width)), static_cast<int>(style::scaledPx(kLeastHeight)));
   // docks that need more would else be laid one over another
   setMinimumSize(hasViews ? least.expandedTo(minimumSizeHint()) : QSize(0, 0));
 }

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QScreen>
 #include <QStringList>
 #include <QWidget>
 #include <algorithm>
@@ -37,6 +38,10 @@ double textScale() {
 }
 
 double scaledPx(double pixels) { return std::round(pixels * textScale()); }
+
+QSize scaledSize(const QWidget& window, int width, int height) {
+  return (QSizeF(width, height) * textScale()).toSize().boundedTo(window.screen()->availableSize());
+}
 
 void setTextScale(double scale) {
   const double factor = scale / textScale();

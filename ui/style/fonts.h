@@ -2,6 +2,9 @@
 #pragma once
 
 #include <QFont>
+#include <QSize>
+
+class QWidget;
 
 namespace ui::style {
 
@@ -11,6 +14,8 @@ void setTextScale(double scale);
 double textScale();
 // What holds words grows with them: pixels at the usual text size -> pixels now.
 double scaledPx(double pixels);
+// For a window of its own: grown likewise, but never beyond its screen.
+QSize scaledSize(const QWidget& window, int width, int height);
 
 // Sizes in pixels of a 96-dpi screen at the usual text size; Qt scales them on others.
 QFont textFont(int pixels = 13, QFont::Weight weight = QFont::Normal);

@@ -137,10 +137,20 @@ QTabBar::tab { background: transparent; color: @muted; border: 1px solid transpa
 QTabBar::tab:selected { background: @panel; color: @text; border-color: @border; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:focus { border-color: @accent; }
-QComboBox[role="knob"], QLineEdit[role="knob"] { background: @field; border: 1px solid @border; border-radius: 5px; padding: 2px 6px; }
-QLineEdit[role="knob"]:focus, QComboBox[role="knob"]:focus { border-color: @accent; }
-QComboBox[role="knob"]::drop-down { border: none; width: 18px; }
-QComboBox[role="knob"]::down-arrow { image: url(:/icons/down.svg); width: 10px; height: 10px; }
+QComboBox, QAbstractSpinBox, QLineEdit[role="knob"] { background: @field; border: 1px solid @border; border-radius: 5px; padding: 2px 6px;
+  selection-background-color: @selection; selection-color: @text; }
+QLineEdit[role="knob"]:focus, QComboBox:focus, QAbstractSpinBox:focus { border-color: @accent; }
+QComboBox:disabled, QAbstractSpinBox:disabled, QLineEdit[role="knob"]:disabled { color: @faint; }
+QComboBox::drop-down { border: none; width: 18px; }
+QComboBox::down-arrow { image: url(:/icons/down.svg); width: 10px; height: 10px; }
+QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; selection-background-color: @fieldhover; selection-color: @text; }
+QAbstractSpinBox { padding-right: 20px; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; width: 18px; border: none; background: transparent; }
+QAbstractSpinBox::up-button { subcontrol-position: top right; }
+QAbstractSpinBox::down-button { subcontrol-position: bottom right; }
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: @fieldhover; }
+QAbstractSpinBox::up-arrow { image: url(:/icons/up.svg); width: 8px; height: 8px; }
+QAbstractSpinBox::down-arrow { image: url(:/icons/down.svg); width: 8px; height: 8px; }
 QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollArea[role="plain"] { background: transparent; border: none; }
 QScrollArea[role="plain"] > QWidget > QWidget { background: transparent; }
