@@ -240,7 +240,8 @@ void MainWindow::arrange() {
   const bool hasViews = m_perspective != Perspective::Chat;  // beside a narrow conversation
   m_chatList->setVisible(!hasViews);
   m_strip->setVisible(!hasViews);
-  m_cardColumn->setVisible(!hasViews && width() >= kCardNeedsWidth * style::textScale());
+  // it tells of the engine's answer, not of a recorded one
+  m_cardColumn->setVisible(!hasViews && !isRecordingOpen() && width() >= kCardNeedsWidth * style::textScale());
   m_chatPanel->setCompact(hasViews);
   const int edge = hasViews ? 10 : 0;
   m_middle->setContentsMargins(edge, edge, edge, edge);

@@ -40,7 +40,7 @@ void MainWindow::openRecording(const QString& path) {
   m_chatStack->setCurrentWidget(m_replayPanel);
   m_bridge.showEngine(*m_recording);
   if (m_perspective == panels::Perspective::Chat) setPerspective(panels::Perspective::Teach);
-  showTitle();
+  arrange();
 }
 
 void MainWindow::closeRecording() {
@@ -52,7 +52,7 @@ void MainWindow::closeRecording() {
   m_selection.setTimeRange(std::nullopt);
   m_bridge.showEngine(m_engine);
   m_recording.reset();
-  showTitle();
+  arrange();
 }
 
 }  // namespace ui

@@ -112,7 +112,7 @@ QVariant RequestTableModel::headerData(int section, Qt::Orientation orientation,
     case Blocks: return tr("blocks");
     case Speed: return tr("speed");
     case Ttft: return tr("TTFT");
-    case Why: return tr("what it does, and why");
+    case Why: return tr("why");
     default: return {};
   }
 }

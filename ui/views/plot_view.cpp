@@ -22,6 +22,7 @@ constexpr double kLeastHeight = 88;  // names, numbers below, and a curve betwee
 constexpr double kPixelsATick = 48, kBetweenTicks = 14;
 constexpr int kMostTicksUp = 4;
 constexpr double kLeft = 40, kFoot = 18;  // round the plot; equal left margins line plots up
+constexpr double kLowestWords = 0.98;  // where the lowest row of them ends
 constexpr double kHighestRow = 0.15;   // of a plot's height: where rows are higher, words would hide the curves
 constexpr qsizetype kShortMark = 4;    // "P50" is shown all the same
 constexpr const char* kCursorLayer = "cursor";
@@ -238,19 +239,58 @@ void PlotView::setMarks(const std::vector<PlotMark>& marks) {
   placeMarkTexts();
 }
 
-// Each lower than the one before, so that close marks stay legible; words near the right edge turn left.
+// Words near the right edge turn left. Each takes the lowest row where it lies on no curve and no other
+// word; where there is none, rows take turns, so that close marks stay legible.
 void PlotView::placeMarkTexts() {
-  const double letters = QFontMetrics(style::textFont(11)).height();
-  const double rowShare = std::max(0.14, letters / std::max(1, m_plot->axisRect()->height()));
-  const auto numRows = static_cast<std::size_t>(std::clamp(static_cast<int>(0.98 / rowShare), 1, kMostMarkRows));
+  const QFontMetrics words(style::textFont(11));
+  const double rowShare = std::max(0.14, static_cast<double>(words.height()) / std::max(1, m_plot->axisRect()->height()));
+  const int numRows = std::clamp(static_cast<int>(kLowestWords / rowShare), 1, kMostMarkRows);
   const QCPRange shown = m_plot->xAxis->range();
+  const double perPixel = shown.size() / plotWidth();
+  std::vector<std::pair<int, QCPRange>> taken;  // row and stretch of the axis
   for (std::size_t i = 0; i < m_marks.size(); ++i) {
     const PlotMark& mark = m_marks[i];
     m_markTexts[i]->setVisible(rowShare <= kHighestRow || mark.text.size() <= kShortMark);
+    if (!m_markTexts[i]->visible()) continue;
     const bool turnsLeft = mark.x > shown.lower + 0.7 * shown.size();
+    const double length = (words.horizontalAdvance(mark.text) + 8) * perPixel;
+    const QCPRange stretch(turnsLeft ? mark.x - length : mark.x, turnsLeft ? mark.x : mark.x + length);
+    const auto isTaken = [&](int row) {
+      return std::ranges::any_of(taken, [&](const auto& other) {
+        return other.first == row && other.second.lower < stretch.upper && other.second.upper > stretch.lower;
+      });
+    };
+    const auto curves = curvesIn(stretch);
+    const auto isOnCurve = [&](int row) {
+      const double bottom = kLowestWords - rowShare * row, top = bottom - rowShare;
+      return std::ranges::any_of(curves, [&](const QCPRange& curve) { return curve.lower < bottom && curve.upper > top; });
+    };
+    int row = 0;
+    while (row < numRows && (isTaken(row) || isOnCurve(row))) ++row;
+    for (int turn = 0; row >= numRows && turn < numRows; ++turn) {
+      if (!isTaken(turn)) row = turn;
+    }
+    if (row >= numRows) row = static_cast<int>(i) % numRows;
+    taken.emplace_back(row, stretch);
     m_markTexts[i]->setPositionAlignment((turnsLeft ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignBottom);
-    m_markTexts[i]->position->setCoords(mark.x, 0.98 - rowShare * static_cast<double>(i % numRows));
+    m_markTexts[i]->position->setCoords(mark.x, kLowestWords - rowShare * row);
   }
+}
+
+// Which heights the curves run through in a stretch of the axis: shares of the plot's height, 0 = its top.
+std::vector<QCPRange> PlotView::curvesIn(const QCPRange& stretch) const {
+  std::vector<QCPRange> heights;
+  const double most = m_plot->yAxis->range().upper;
+  for (int i = 0; i < m_plot->graphCount(); ++i) {
+    const auto& data = *m_plot->graph(i)->data();
+    QCPRange values(most * 10, -1);
+    for (auto at = data.findBegin(stretch.lower), end = data.findEnd(stretch.upper); at != end; ++at) {
+      values.lower = std::min(values.lower, at->value);
+      values.upper = std::max(values.upper, at->value);
+    }
+    if (values.upper >= 0) heights.emplace_back(1 - values.upper / most, 1 - values.lower / most);
+  }
+  return heights;
 }
 
 void PlotView::setBand(std::optional<std::pair<double, double>> band) {

@@ -10,6 +10,7 @@
 #include "ui/style/palette.h"
 
 class QCPItemRect;
+class QCPRange;
 class QCPItemStraightLine;
 class QCPItemText;
 class QCustomPlot;
@@ -78,6 +79,7 @@ class PlotView : public QWidget {
   void buildLegend();
   void recolour();
   void placeMarkTexts();
+  std::vector<QCPRange> curvesIn(const QCPRange& stretch) const;
   void showLegend();
   void spaceTicks();
   int lastNumberWidth() const;

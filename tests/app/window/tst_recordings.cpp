@@ -12,6 +12,7 @@
 #include "app/window/traffic_plan.h"
 #include "tests/support/fake_engine_handle.h"
 #include "ui/main_window.h"
+#include "ui/panels/answer_card.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/chat_panel.h"
 #include "ui/panels/composer.h"
@@ -162,6 +163,12 @@ class RecordingsTest : public QObject {
     stage.window.closeRecording();
     composer.setText("some words that take room");
     QTRY_COMPARE(composer.gauge().caption(), asked);
+    auto* card = stage.window.findChild<ui::panels::AnswerCard*>();
+    stage.window.openRecording();
+    stage.window.setPerspective(ui::panels::Perspective::Chat);
+    QVERIFY(!card->isVisible());  // it would tell of the chat's answer beside the recorded one
+    stage.window.closeRecording();
+    QVERIFY(card->isVisible());
     auto* strip = stage.window.findChild<ui::views::EngineStrip*>();
     QCOMPARE(strip->numColumns(), 0);
   }

@@ -172,6 +172,33 @@ class PlotViewTest : public QObject {
     }
   }
 
+  // A curve that begins low and ends high: words beside its start go above it, beside its end below.
+  void wordsOfMarksLieOnNoCurve() {
+    Stage stage;
+    stage.view.setEmptyText({});
+    stage.view.resize(600, 260);
+    stage.view.setRanges(0, 10, 100);
+    Series series;
+    series.add(0, 10);
+    series.add(4'900'000'000, 10);
+    series.add(5'100'000'000, 90);
+    series.add(10'000'000'000, 90);
+    stage.view.setSeries(0, series.thinned(0, 10'000'000'001, 500));
+    stage.view.setMarks({{1, "words at the start"}, {9.5, "words at the end"}});
+    stage.picture();
+    stage.picture();
+    const auto* plot = stage.view.findChild<QCustomPlot*>();
+    int numSeen = 0;
+    for (int i = 0; i < plot->itemCount(); ++i) {
+      const auto* text = qobject_cast<QCPItemText*>(plot->item(i));
+      if (!text || !text->visible()) continue;
+      ++numSeen;
+      const double curve = plot->yAxis->coordToPixel(text->text().endsWith("start") ? 10 : 90);
+      QVERIFY2(text->topLeft->pixelPosition().y() > curve || text->bottomRight->pixelPosition().y() < curve, qPrintable(text->text()));
+    }
+    QCOMPARE(numSeen, 2);
+  }
+
   void manyRequestsToRedrawAreOneReplot() {
     Stage stage;
     QSignalSpy replots(&stage.view, &PlotView::redrawn);
