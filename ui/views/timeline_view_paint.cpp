@@ -101,8 +101,10 @@ void TimelineView::paintTicks(QPainter& painter) const {
     if (x < plot.left()) continue;
     painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), style::blend(palette.color(Role::Border), palette.color(Role::Panel), 0.6));
     painter.setPen(palette.color(Role::FaintText));
-    painter.drawText(QRectF(x - 40, plot.bottom() + 2, 80, axisHeight() - 2), Qt::AlignHCenter | Qt::AlignTop,
-                     tr("%1 s").arg(secondsText(ns, step)));
+    const QString text = tr("%1 s").arg(secondsText(ns, step));
+    const double half = painter.fontMetrics().horizontalAdvance(text) / 2.0;
+    if (x + half > width()) continue;  // half a number tells a wrong one
+    painter.drawText(QRectF(x - half - 2, plot.bottom() + 2, 2 * half + 4, axisHeight() - 2), Qt::AlignHCenter | Qt::AlignTop, text);
   }
 }
 
