@@ -2,8 +2,8 @@
 
 #include <QCoreApplication>
 #include <algorithm>
-#include <limits>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "ui/models/knob_text.h"

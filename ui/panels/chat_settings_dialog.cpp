@@ -9,6 +9,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <limits>
 
 #include "ui/models/chat_json.h"
@@ -50,13 +51,13 @@ QDoubleSpinBox* ChatSettingsDialog::addNumber(const QString& name,
 
 // One column of numbers, wide enough for the largest of them.
 void ChatSettingsDialog::alignNumbers() {
-  const int width = fontMetrics().horizontalAdvance(QStringLiteral("2147483647")) + 44;
-  for (QAbstractSpinBox* box : {static_cast<QAbstractSpinBox*>(m_temperature), static_cast<QAbstractSpinBox*>(m_topK),
-                                static_cast<QAbstractSpinBox*>(m_topP), static_cast<QAbstractSpinBox*>(m_minP),
-                                static_cast<QAbstractSpinBox*>(m_repetition), static_cast<QAbstractSpinBox*>(m_presence),
-                                static_cast<QAbstractSpinBox*>(m_frequency), static_cast<QAbstractSpinBox*>(m_maxTokens)}) {
-    box->setFixedWidth(width);
+  QAbstractSpinBox* const boxes[] = {m_temperature, m_topK, m_topP, m_minP, m_repetition, m_presence, m_frequency, m_maxTokens};
+  int width = 0;
+  for (QAbstractSpinBox* box : boxes) {
+    box->ensurePolished();  // its style knows how wide it is
+    width = std::max(width, box->sizeHint().width());
   }
+  for (QAbstractSpinBox* box : boxes) box->setFixedWidth(width);
 }
 
 void ChatSettingsDialog::buildWidgets(const QString& systemPrompt, const models::ChatSettings& settings) {
