@@ -61,7 +61,9 @@ Workbench::Workbench(QWidget* parent) : QMainWindow(parent, Qt::Widget) {
   m_shareTimer.setSingleShot(true);
   connect(&m_shareTimer, &QTimer::timeout, this, [this] {
     keepReadable();
-    if (m_isPlaced && !m_isCustomised) shareRoom();
+    if (!m_isPlaced || m_isCustomised) return;
+    shareRoom();
+    if (m_areFrontsDue && isVisible()) raiseFronts();
   });
 }
 
@@ -137,6 +139,7 @@ void Workbench::arrange() {
   const auto kept = m_layouts.find(m_perspective);
   m_isCustomised = kept != m_layouts.end() && restoreState(kept->second, kLayoutVersion);
   if (!m_isCustomised) shareRoom();
+  m_areFrontsDue = !m_isCustomised;
   m_shareTimer.start(0);  // again when all have found their place
   m_isPlaced = true;
   m_isArranging = false;
@@ -176,6 +179,27 @@ void Workbench::placeColumns() {
         }
         front->show();
         front->raise();
+      }
+    }
+  }
+}
+
+// Where raise() does nothing: to a dock that is the topmost already.
+void Workbench::showTabOf(const Dock& dock) {
+  for (auto* tabs : findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    for (int tab = 0; tab < tabs->count(); ++tab) {
+      if (tabs->tabText(tab) == dock.windowTitle()) tabs->setCurrentIndex(tab);
+    }
+  }
+}
+
+// Before the window is shown a pile of tabs does not remember which one was raised.
+void Workbench::raiseFronts() {
+  m_areFrontsDue = false;
+  for (const Column& column : columnsOf(m_perspective)) {
+    for (const Row& row : column.rows) {
+      for (const Cell& cell : row.cells) {
+        if (cell.size() > 1) showTabOf(*dock(QLatin1String(cell.front())));
       }
     }
   }

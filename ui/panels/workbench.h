@@ -52,13 +52,15 @@ class Workbench : public QMainWindow {
   void shareRoom();
   void resizePlaced(const QList<QDockWidget*>& docks, const QList<int>& sizes, Qt::Orientation orientation);
   void dressTabs();
+  void raiseFronts();
+  void showTabOf(const Dock& dock);
   void keepLayout();
 
   QTimer m_shareTimer;
   std::vector<Dock*> m_docks;
   std::map<Perspective, QByteArray> m_layouts;  // of perspectives that were customised
   Perspective m_perspective = Perspective::Chat;
-  bool m_isCustomised = false, m_isArranging = false, m_isPlaced = false;
+  bool m_isCustomised = false, m_isArranging = false, m_isPlaced = false, m_areFrontsDue = false;
 };
 
 }  // namespace ui::panels

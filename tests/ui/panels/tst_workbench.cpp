@@ -80,6 +80,22 @@ class WorkbenchTest : public QObject {
     QVERIFY(!stage.dock("blocks").isVisible());
   }
 
+  void theFirstOfAPileIsInFrontFromTheStart() {
+    Workbench bench;
+    for (const char* key : kKeys) bench.add(key, key, new Card(key));
+    bench.resize(1280, 720);
+    bench.setPerspective(Perspective::Tune);  // as it was left, before the window is shown
+    bench.show();
+    const auto isSeen = [&bench](const char* key) { return !bench.dock(key)->visibleRegion().isEmpty(); };
+    QTRY_VERIFY(isSeen("timeline"));
+    QTest::qWait(60);
+    QVERIFY(isSeen("timeline") && !isSeen("requests") && !isSeen("blocks"));
+    bench.dock("requests")->raise();  // and what somebody raises stays
+    bench.resize(1300, 740);
+    QTest::qWait(60);
+    QVERIFY(isSeen("requests") && !isSeen("timeline"));
+  }
+
   // It would run on behind the tabs, bright in the dark.
   void noTabBarDrawsABaseLine() {
     Stage stage;
