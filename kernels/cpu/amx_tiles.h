@@ -39,6 +39,12 @@ struct AmxTiles {
   static inline __attribute__((always_inline)) void addProducts() {
     __asm__ volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
   }
+
+  // The same of bf16, two of them a step, into float sums.
+  template <int Sums, int A, int B>
+  static inline __attribute__((always_inline)) void addBf16Products() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(A), "i"(B));
+  }
 };
 
 }  // namespace

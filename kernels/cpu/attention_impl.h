@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/attention_codecs.h"
 #include "kernels/cpu/attention_kv_forms.h"
+#include "kernels/cpu/attention_steps.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace kernels::cpu {
@@ -13,16 +13,6 @@ struct SoftmaxState {
   float* sums = nullptr;    // [rows, paddedHeadDim]
   float* tops = nullptr;    // [rows]
   float* totals = nullptr;  // [rows]
-};
-
-// 64 keys and values at absolute positions, as groups of 16 that lie together.
-template <typename Element>
-struct KeyStep {
-  static constexpr int kGroups = kStepTokens / kGroupTokens;
-  const Element* keys[kGroups];
-  const Element* values[kGroups];
-  int begin = 0;           // position of the first token
-  int first = 0, end = 0;  // tokens of the step that some row sees, relative to begin
 };
 
 // sums[r][c] += factors[r] . columns[c], over `numSteps` steps of Form::kDepth elements.
@@ -53,6 +43,29 @@ static constexpr int panelColumns() {
   return R * 4 <= V::kMaxSums ? 4 : R * 2 <= V::kMaxSums ? 2 : 1;
 }
 
+// What a form needs around a segment: nothing, or tile registers.
+template <typename Form>
+struct NoSession {
+  explicit NoSession(int /*numRows*/) {}
+};
+
+template <typename Form>
+struct SessionChoice {
+  using Type = NoSession<Form>;
+};
+
+template <typename Form>
+requires requires {
+  typename Form::Tiles;
+}
+
+struct SessionChoice<Form> {
+  using Type = typename Form::Tiles::Session;
+};
+
+template <typename Form>
+using SessionOf = typename SessionChoice<Form>::Type;
+
 template <typename Form>
 class AttentionLoop {
   using V = typename Form::Vector;
@@ -62,23 +75,21 @@ class AttentionLoop {
   using Step = KeyStep<Element>;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxTile = 8;
+  static constexpr int kTileRows = 16;  // of a tile register
   static constexpr int kStepVectors = kStepTokens / kLanes;
   static constexpr float kLog2e = 1.44269504f;
-  static constexpr bool kIsCoded = requires { typename Form::Codec; };
+  static constexpr bool kHasTiles = requires { typename Form::Tiles; };  // see attention_tiles.h
 
  public:
   AttentionLoop(const AttentionItem& item, std::byte* scratch)
       : m_item(item),
         m_dim(item.planes.headDim),
         m_padded(paddedHeadDim(item.planes.headDim)),
-        m_numRows(item.numQueries * item.headsPerKv) {
-    m_state = takeState(scratch);
-    m_folded = takeState(scratch);
-    m_factors = take<Factor>(scratch, kMaxItemRows * m_dim);
-    m_packedKeys = take<Element>(scratch, kStepTokens * m_dim);
-    m_packedValues = take<Element>(scratch, kStepTokens * m_dim + 64);
-    if constexpr (kIsCoded) m_regrouped = scratch;
-  }
+        m_numRows(item.numQueries * item.headsPerKv),
+        m_state(takeState(scratch)),
+        m_folded(takeState(scratch)),
+        m_factors(take<Factor>(scratch, kMaxItemRows * m_dim)),
+        m_reader(makeReader(scratch)) {}
 
   void run() {
     for (int row = 0; row < m_numRows; ++row) {
@@ -91,21 +102,7 @@ class AttentionLoop {
       storePartials();
       return;
     }
-    const int firstSegment = firstVisible(m_item.firstPosition, m_item.window) / kSegmentTokens;
-    for (int segment = firstSegment; segment <= lastPosition() / kSegmentTokens; ++segment) {
-      runSegment(segment);
-      if (segment == firstSegment) {
-        const SoftmaxState empty = m_folded;
-        m_folded = m_state;
-        m_state = empty;
-      } else {
-        for (int row = 0; row < m_numRows; ++row) {
-          foldRow(m_state.sums + row * m_padded, m_state.tops[row], m_state.totals[row],
-                  m_folded.sums + row * m_padded, m_folded.tops[row], m_folded.totals[row],
-                  m_padded);
-        }
-      }
-    }
+    runSegments();
     for (int row = 0; row < m_numRows; ++row) {
       finishRow(m_folded.sums + row * m_padded, m_folded.totals[row], m_dim,
                 m_item.out + row / m_item.headsPerKv * m_item.outStride +
@@ -144,6 +141,24 @@ class AttentionLoop {
   }
 
  private:
+  void runSegments() {
+    const int firstSegment = firstVisible(m_item.firstPosition, m_item.window) / kSegmentTokens;
+    for (int segment = firstSegment; segment <= lastPosition() / kSegmentTokens; ++segment) {
+      runSegment(segment);
+      if (segment == firstSegment) {
+        const SoftmaxState empty = m_folded;
+        m_folded = m_state;
+        m_state = empty;
+      } else {
+        for (int row = 0; row < m_numRows; ++row) {
+          foldRow(m_state.sums + row * m_padded, m_state.tops[row], m_state.totals[row],
+                  m_folded.sums + row * m_padded, m_folded.tops[row], m_folded.totals[row],
+                  m_padded);
+        }
+      }
+    }
+  }
+
   template <typename T>
   static T* take(std::byte*& scratch, std::ptrdiff_t count) {
     T* taken = reinterpret_cast<T*>(scratch);
@@ -159,11 +174,18 @@ class AttentionLoop {
     return state;
   }
 
+  KeyStepReader<Form> makeReader(std::byte*& scratch) const {
+    Element* keys = take<Element>(scratch, kStepTokens * m_dim);
+    Element* values = take<Element>(scratch, kStepTokens * m_dim + 64);
+    return {m_item, keys, values, scratch};
+  }
+
   int positionOf(int row) const { return m_item.firstPosition + row / m_item.headsPerKv; }
 
   int lastPosition() const { return m_item.firstPosition + m_item.numQueries - 1; }
 
   void runSegment(int segment) {
+    [[maybe_unused]] const SessionOf<Form> session(m_numRows);
     for (int i = 0; i < m_numRows * m_padded; i += kLanes) V::store(m_state.sums + i, V::zero());
     for (int row = 0; row < m_numRows; ++row) {
       m_state.tops[row] = -__builtin_inff();
@@ -174,14 +196,18 @@ class AttentionLoop {
       const int begin = segment * kSegmentTokens + i * kStepTokens;
       if (begin > lastPosition() || begin + kStepTokens <= first) continue;
       Step step;
-      gatherStep(begin, step);
+      m_reader.read(begin, step);
+      m_reader.prefetch(begin + kStepTokens);
       runTiles(step);
     }
   }
 
   void runTiles(const Step& step) {
     for (int row = 0; row < m_numRows;) {
-      const int left = m_numRows - row, count = left <= kMaxTile ? left : 6;
+      const int left = m_numRows - row;
+      const int count = kHasTiles          ? (left < kTileRows ? left : kTileRows)
+                        : left <= kMaxTile ? left
+                                           : 6;
       const bool isMasked =
           step.begin > positionOf(row + count - 1) ||
           step.begin + kStepTokens <= firstVisible(positionOf(row), m_item.window);
@@ -191,6 +217,7 @@ class AttentionLoop {
   }
 
   void runTile(int count, const Step& step, int row) {
+    if constexpr (kHasTiles) return runTileRegisters(count, step, row);
     switch (count) {
       case 1:
         return tile<1>(step, row);
@@ -211,104 +238,16 @@ class AttentionLoop {
     }
   }
 
-  // Points at the groups of a step, through the block table; regroups small blocks.
-  void gatherStep(int begin, Step& step) {
-    step.begin = begin;
-    const int first = firstVisible(m_item.firstPosition, m_item.window) - begin;
-    const int end = lastPosition() + 1 - begin;
-    step.first = first > 0 ? first : 0;
-    step.end = end < kStepTokens ? end : kStepTokens;
+  // Sixteen rows at once, or fewer; what the registers hold beyond `count` is never used.
+  void runTileRegisters(int count, const Step& step, int row) {
+    alignas(64) float scores[kTileRows][kStepTokens];
+    alignas(64) Factor weights[kTileRows][kStepTokens];
+    using Tiles = typename Form::Tiles;
+    Tiles::score(step.keys, m_factors + static_cast<std::ptrdiff_t>(row) * m_dim, m_dim, scores[0]);
+    soften(step, row, count, scores, weights);
     const int firstGroup = step.first / kGroupTokens, lastGroup = (step.end - 1) / kGroupTokens;
-    for (int group = firstGroup; group <= lastGroup; ++group) gatherGroup(step, group);
-    for (int group = 0; group < Step::kGroups; ++group) {
-      if (group >= firstGroup && group <= lastGroup) continue;
-      step.keys[group] = step.keys[firstGroup];  // its scores are masked, its values never read
-      step.values[group] = step.values[firstGroup];
-    }
-  }
-
-  void gatherGroup(Step& step, int group) {
-    const KvPlanes& planes = m_item.planes;
-    const int position = step.begin + group * kGroupTokens;
-    const std::ptrdiff_t groupElements = static_cast<std::ptrdiff_t>(kGroupTokens) * m_dim;
-    if constexpr (kIsCoded) return decodeGroup(step, group);
-    if (isGrouped(planes)) {
-      const std::byte* key = planePointer(position);
-      const int offset = position & (planes.blockSize - 1);
-      const std::ptrdiff_t skip = offset / kGroupTokens * groupElements;
-      step.keys[group] = reinterpret_cast<const Element*>(key) + skip;
-      step.values[group] = reinterpret_cast<const Element*>(key + planes.planeBytes) + skip;
-      return;
-    }
-    Element* keys = m_packedKeys + group * groupElements;
-    Element* values = m_packedValues + group * groupElements;
-    const int groupFirst = step.first - group * kGroupTokens,
-              groupEnd = step.end - group * kGroupTokens;
-    for (int token = groupFirst > 0 ? groupFirst : 0;
-         token < (groupEnd < kGroupTokens ? groupEnd : kGroupTokens); ++token) {
-      packToken(position + token, token, keys, values);
-    }
-    step.keys[group] = keys;
-    step.values[group] = values;
-  }
-
-  void decodeGroup(Step& step, int group) {
-    const KvPlanes& planes = m_item.planes;
-    const std::ptrdiff_t elements = static_cast<std::ptrdiff_t>(kGroupTokens) * m_dim;
-    const int position = step.begin + group * kGroupTokens;
-    CodedGroup keys, values;
-    if (isGrouped(planes)) {
-      const std::byte* plane = planePointer(position);
-      keys = codedGroup(planes, plane, position & (planes.blockSize - 1));
-      values = codedGroup(planes, plane + planes.planeBytes, position & (planes.blockSize - 1));
-    } else {
-      regroup(step, group, keys, values);
-    }
-    float* keysOut = m_packedKeys + group * elements;
-    float* valuesOut = m_packedValues + group * elements;
-    Form::Codec::keys(keys, m_dim, keysOut);
-    Form::Codec::values(values, m_dim, valuesOut);
-    step.keys[group] = keysOut;
-    step.values[group] = valuesOut;
-  }
-
-  // Gathers the group's tokens that some row sees from small blocks.
-  void regroup(const Step& step, int group, CodedGroup& keys, CodedGroup& values) {
-    const KvPlanes& planes = m_item.planes;
-    GroupBuffer buffers(planes, m_regrouped);
-    const int first = step.first - group * kGroupTokens, end = step.end - group * kGroupTokens;
-    for (int token = first > 0 ? first : 0; token < (end < kGroupTokens ? end : kGroupTokens);
-         ++token) {
-      const int position = step.begin + group * kGroupTokens + token;
-      const std::byte* plane = planePointer(position);
-      const int offset = position & (planes.blockSize - 1);
-      buffers.addKey(plane, offset, token);
-      buffers.addValue(plane + planes.planeBytes, offset, token);
-    }
-    keys = buffers.keys();
-    values = buffers.values();
-  }
-
-  const std::byte* planePointer(int position) const {
-    const KvPlanes& planes = m_item.planes;
-    return planes.pool +
-           static_cast<std::ptrdiff_t>(m_item.blockTable[position >> planes.blockShift]) *
-               static_cast<std::ptrdiff_t>(planes.blockBytes);
-  }
-
-  void packToken(int position, int token, Element* keys, Element* values) const {
-    const KvPlanes& planes = m_item.planes;
-    const std::byte* plane = planePointer(position);
-    const std::ptrdiff_t skip =
-        static_cast<std::ptrdiff_t>(position & (planes.blockSize - 1)) * m_dim;
-    const Element* key = reinterpret_cast<const Element*>(plane) + skip;
-    const Element* value = reinterpret_cast<const Element*>(plane + planes.planeBytes) + skip;
-    constexpr int kDepth = Form::kDepth;
-    Element* v = values + token / kDepth * kDepth * m_dim + token % kDepth;
-    for (int d = 0; d < m_dim; ++d) {
-      keys[(d / kDepth * kGroupTokens + token) * kDepth + d % kDepth] = key[d];
-      v[d * kDepth] = value[d];
-    }
+    Tiles::accumulate(step.values, firstGroup, lastGroup, weights[0], m_dim,
+                      m_state.sums + static_cast<std::ptrdiff_t>(row) * m_padded);
   }
 
   template <int R>
@@ -316,7 +255,7 @@ class AttentionLoop {
     alignas(64) float scores[R][kStepTokens];
     alignas(64) Factor weights[R][kStepTokens];
     score<R>(step, row, scores);
-    soften<R>(step, row, scores, weights);
+    soften(step, row, R, scores, weights);
     Step seen = step;  // by these rows: the rest weighs nothing
     const int first = firstVisible(positionOf(row), m_item.window) - step.begin;
     const int end = positionOf(row + R - 1) + 1 - step.begin;
@@ -366,19 +305,19 @@ class AttentionLoop {
   }
 
   // Turns scores into weights and moves the rows' tops, totals and sums on to them.
-  template <int R>
-  void soften(const Step& step,
-              int row,
-              float (&scores)[R][kStepTokens],
-              Factor (&weights)[R][kStepTokens]) {
+  inline __attribute__((always_inline)) void soften(const Step& step,
+                                                    int row,
+                                                    int count,
+                                                    float (*scores)[kStepTokens],
+                                                    Factor (*weights)[kStepTokens]) {
     alignas(64) float moved[kLanes] = {};
-    for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < count; ++r) {
       const float old = m_state.tops[row + r], found = finishScores(step, row + r, scores[r]);
       m_state.tops[row + r] = found > old ? found : old;
       moved[r] = m_state.tops[row + r] == old ? 0.0f : old - m_state.tops[row + r];
     }
     V::store(moved, exp2Of<V>(V::load(moved)));
-    for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < count; ++r) {
       const float top = m_state.tops[row + r];
       const Floats shift = V::set(top == -__builtin_inff() ? 0.0f : top);
       Floats total = V::zero();
@@ -461,10 +400,8 @@ class AttentionLoop {
   const AttentionItem& m_item;
   const int m_dim, m_padded, m_numRows;
   SoftmaxState m_state, m_folded;  // of the segment in hand; of those before it
-  Factor* m_factors = nullptr;     // queries as the products take them, [rows, headDim]
-  Element* m_packedKeys = nullptr;
-  Element* m_packedValues = nullptr;
-  std::byte* m_regrouped = nullptr;  // codes of small blocks
+  Factor* const m_factors;         // queries as the products take them, [rows, headDim]
+  KeyStepReader<Form> m_reader;
 };
 
 template <typename Form>

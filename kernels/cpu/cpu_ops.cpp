@@ -27,6 +27,11 @@ bool isVnni512(Isa isa) {
   return isa == Isa::Avx512Vnni || isa == Isa::Amx;
 }
 
+const AttentionKernels& attentionOf(Isa isa) {
+  if (isa == Isa::Amx) return kAmxAttention;
+  return isVnni512(isa) ? kAvx512VnniAttention : kAvx2Attention;
+}
+
 bool isCancelled(const RaggedBatch& batch) {
   return batch.cancel && batch.cancel->load(std::memory_order_relaxed);
 }
@@ -62,7 +67,7 @@ CpuOps::CpuOps(const BackendRequest& request, Isa isa)
       m_isa(isa),
       m_matmul(isa),
       m_rows(isVnni512(isa) ? kAvx512VnniRowKernels : kAvx2RowKernels),
-      m_attention(isVnni512(isa) ? kAvx512VnniAttention : kAvx2Attention),
+      m_attention(attentionOf(isa)),
       m_pool(request.threads),
       m_maxBatchedTokens(request.maxBatchedTokens) {}
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/core/float_bits.h"
 #include "kernels/cpu/tile_config.h"
 
 namespace kernels::cpu {
@@ -69,6 +70,44 @@ struct EmulatedTiles {
         std::memcpy(r.bytes[Sums][row] + 4 * column, &sum, 4);
       }
     }
+  }
+
+  // Two chains from zero, of the even and of the odd elements; subnormal numbers are zero, in and
+  // out, whatever the processor's own mode.
+  template <int Sums, int A, int B>
+  static void addBf16Products() {
+    Registers& r = registers();
+    const int steps = r.config.columnBytes[A] / 4, columns = r.config.columnBytes[Sums] / 4;
+    for (int row = 0; row < r.config.rows[Sums]; ++row) {
+      for (int column = 0; column < columns; ++column) {
+        float sum, chains[2] = {0.0f, 0.0f};
+        std::memcpy(&sum, r.bytes[Sums][row] + 4 * column, 4);
+        for (int step = 0; step < steps; ++step) {
+          for (int half = 0; half < 2; ++half) {
+            const float a = bf16At(r.bytes[A][row], 2 * step + half);
+            const float b = bf16At(r.bytes[B][step], 2 * column + half);
+            chains[half] = normal(__builtin_fmaf(a, b, chains[half]));
+          }
+        }
+        sum = normal(normal(sum) + normal(chains[0] + chains[1]));
+        std::memcpy(r.bytes[Sums][row] + 4 * column, &sum, 4);
+      }
+    }
+  }
+
+ private:
+  static float normal(float x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    if ((bits & 0x7F800000u) == 0) bits &= 0x80000000u;
+    std::memcpy(&x, &bits, 4);
+    return x;
+  }
+
+  static float bf16At(const std::int8_t* row, int index) {
+    std::uint16_t bits;
+    std::memcpy(&bits, row + 2 * index, 2);
+    return normal(floatOfBf16(bits));
   }
 };
 

@@ -1,7 +1,9 @@
 #include "kernels/cpu/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -44,6 +46,26 @@ std::vector<std::byte> encoded(KvType type, const float* x, int headDim) {
   return bytes;
 }
 
+// The tables of kernels, and the instructions that each needs.
+struct Table {
+  const char* name;
+  Isa isa;
+  const AttentionKernels* kernels;
+  bool isTiles = false;
+};
+
+const Table kTables[] = {
+    {"avx2", Isa::Avx2, &kAvx2Attention},
+    {"avx512vnni", Isa::Avx512Vnni, &kAvx512VnniAttention},
+    {"amx", Isa::Amx, &kAmxAttention, true},
+    {"emulated amx", Isa::Avx512Vnni, &kEmulatedAmxAttention, true},
+};
+
+bool canRun(const Table& table) {
+  const auto isas = supportedIsas();
+  return std::find(isas.begin(), isas.end(), table.isa) != isas.end();
+}
+
 // A pool full of NaN in which one sequence's keys and values are written token by token, into
 // blocks that lie in no order.
 class Cache {
@@ -70,7 +92,11 @@ class Cache {
     if (isQuantizedKv(shape.type)) encodeAll();
   }
 
-  void writeUpTo(int numTokens) {
+  // valueScale: of the values, so that they may be very small.
+  void writeUpTo(int numTokens, float valueScale = 1.0f) {
+    if (valueScale != 1.0f) {
+      for (float& value : m_values) value = roundTo(m_shape.type, value * valueScale);
+    }
     for (; m_numWritten < numTokens; ++m_numWritten) write(m_numWritten, false);
   }
 
@@ -284,7 +310,7 @@ class AttentionTest : public QObject {
     for (const int window : {0, 100}) {
       for (const int group : test_support::thinned({1, 3, 7})) {
         const Run whole{0, 600, window, 1};
-        Shape shape{static_cast<KvType>(type), 80, group, 16, 1};
+        Shape shape{static_cast<KvType>(type), chosenTable().isTiles ? 96 : 80, group, 16, 1};
         Cache first(shape);
         first.writeUpTo(600);
         const std::vector<float> expected = first.attend(kernels, whole);
@@ -312,36 +338,70 @@ class AttentionTest : public QObject {
     }
   }
 
- private:
-  void kernelAndTypeRows() {
-    QTest::addColumn<int>("isa");
-    QTest::addColumn<int>("type");
-    for (const Isa isa : {Isa::Avx2, Isa::Avx512Vnni}) {
-      for (const KvType type : {KvType::F32, KvType::F16, KvType::BF16, KvType::Fp8E4M3,
-                                KvType::Int8, KvType::Int4}) {
-        QTest::addRow("%s, %s", isa == Isa::Avx2 ? "avx2" : "avx512vnni", kvTypeName(type))
-            << static_cast<int>(isa) << static_cast<int>(type);
+  // What runs where there are no tile registers is what runs where there are.
+  void emulatedTilesGiveTheBitsOfTheRegisters() {
+    if (!canRun(kTables[2])) QSKIP("this processor has no tile registers");
+    for (const int headDim : {32, 64, 96, 128, 256}) {
+      for (const int group : {1, 3, 5}) {
+        for (const int window : {0, 100}) {
+          Cache cache({KvType::BF16, headDim, group, 16, 1});
+          cache.writeUpTo(300);
+          for (const Run& run : {Run{299, 1, window, 1}, Run{299, 1, window, 2}, Run{0, 300, window, 1}}) {
+            const std::vector<float> one = cache.attend(kAmxAttention, run);
+            const std::vector<float> other = cache.attend(kEmulatedAmxAttention, run);
+            QVERIFY2(std::memcmp(one.data(), other.data(), one.size() * 4) == 0,
+                     qPrintable(describe({KvType::BF16, headDim, group, 16, 1}, run, 0)));
+          }
+        }
       }
     }
   }
 
+  // Sums that have become subnormal are zero, whether or not another product meets them.
+  void subnormalSumsAreZeroHoweverTheWorkIsCut() {
+    for (const Table& table : kTables) {
+      if (!table.isTiles || !canRun(table)) continue;
+      Cache cache({KvType::BF16, 64, 3, 16, 1});
+      cache.writeUpTo(200, 0x1p-130f);
+      const std::vector<float> whole = cache.attend(*table.kernels, {0, 200, 0, 1});
+      for (int position = 0; position < 200; ++position) {
+        const std::vector<float> part = cache.attend(*table.kernels, {position, 1, 0, 1});
+        QVERIFY(std::memcmp(part.data(), &whole[static_cast<std::size_t>(position) * 192], part.size() * 4) == 0);
+      }
+      for (const float x : whole) QVERIFY(x == 0.0f || std::fabs(x) >= 0x1p-126f);
+    }
+  }
+
+ private:
+  void kernelAndTypeRows() {
+    QTest::addColumn<int>("table");
+    QTest::addColumn<int>("type");
+    for (int table = 0; table < static_cast<int>(std::size(kTables)); ++table) {
+      for (const KvType type : {KvType::F32, KvType::F16, KvType::BF16, KvType::Fp8E4M3,
+                                KvType::Int8, KvType::Int4}) {
+        if (kTables[table].isTiles && type != KvType::BF16) continue;  // left to AVX-512
+        QTest::addRow("%s, %s", kTables[table].name, kvTypeName(type)) << table << static_cast<int>(type);
+      }
+    }
+  }
+
+  static const Table& chosenTable() {
+    QFETCH(int, table);
+    return kTables[table];
+  }
+
   const AttentionKernels& chosenKernels() {
-    QFETCH(int, isa);
-    const auto isas = supportedIsas();
-    const auto wanted = static_cast<Isa>(isa);
-    if (std::find(isas.begin(), isas.end(), wanted) == isas.end()) {
+    if (!canRun(chosenTable())) {
       QTest::qSkip("this processor cannot run these kernels", __FILE__, __LINE__);
     }
-    return wanted == Isa::Avx2 ? kAvx2Attention : kAvx512VnniAttention;
+    return *chosenTable().kernels;
   }
 
   // Values are of size 1 (up to 4). f32 products: ~700 roundings of 2^-24, mostly cancelling. With
   // bf16 dots the queries (scores move by ~2^-9) and the weights are rounded too.
   double tolerance() {
-    QFETCH(int, isa);
     QFETCH(int, type);
-    const bool isRounded = static_cast<Isa>(isa) == Isa::Avx512Vnni &&
-                           static_cast<KvType>(type) == KvType::BF16;
+    const bool isRounded = chosenTable().isa != Isa::Avx2 && static_cast<KvType>(type) == KvType::BF16;
     return isRounded ? 1e-2 : 1e-5;
   }
 
