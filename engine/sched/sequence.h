@@ -148,7 +148,7 @@ inline void prefetchAhead(std::span<Sequence* const> sequences,
   if (i + kListsAhead >= sequences.size()) return;
   const Sequence& later = *sequences[i + kListsAhead];
   __builtin_prefetch(later.tokens.data() + later.tokens.size(), 1);
-  __builtin_prefetch(later.table.blocks().data() + later.table.size() - 1, 1);
+  if (later.table.size() > 0) __builtin_prefetch(&later.table.blocks().back(), 1);
   const kv::BlockTable& sooner = sequences[i + kBlockAhead]->table;
   if (sooner.size() > 0) __builtin_prefetch(&pool.block(sooner.at(sooner.size() - 1)), 1);
 }
