@@ -78,30 +78,37 @@ struct EmulatedTiles {
   static void addBf16Products() {
     Registers& r = registers();
     const int steps = r.config.columnBytes[A] / 4, columns = r.config.columnBytes[Sums] / 4;
-    for (int row = 0; row < r.config.rows[Sums]; ++row) {
+    float b[2][16][16] = {};  // [half][step][column]
+    for (int step = 0; step < steps; ++step) {
       for (int column = 0; column < columns; ++column) {
-        float sum, chains[2] = {0.0f, 0.0f};
-        std::memcpy(&sum, r.bytes[Sums][row] + 4 * column, 4);
-        for (int step = 0; step < steps; ++step) {
-          for (int half = 0; half < 2; ++half) {
-            const float a = bf16At(r.bytes[A][row], 2 * step + half);
-            const float b = bf16At(r.bytes[B][step], 2 * column + half);
-            chains[half] = normal(__builtin_fmaf(a, b, chains[half]));
+        for (int half = 0; half < 2; ++half) {
+          b[half][step][column] = bf16At(r.bytes[B][step], 2 * column + half);
+        }
+      }
+    }
+    for (int row = 0; row < r.config.rows[Sums]; ++row) {
+      float chains[2][16] = {}, sums[16] = {};
+      for (int step = 0; step < steps; ++step) {
+        for (int half = 0; half < 2; ++half) {
+          const float a = bf16At(r.bytes[A][row], 2 * step + half);
+          for (int column = 0; column < 16; ++column) {
+            chains[half][column] =
+                normal(__builtin_fmaf(a, b[half][step][column], chains[half][column]));
           }
         }
-        sum = normal(normal(sum) + normal(chains[0] + chains[1]));
-        std::memcpy(r.bytes[Sums][row] + 4 * column, &sum, 4);
       }
+      std::memcpy(sums, r.bytes[Sums][row], static_cast<std::size_t>(columns) * 4);
+      for (int column = 0; column < 16; ++column) {
+        sums[column] = normal(normal(sums[column]) + normal(chains[0][column] + chains[1][column]));
+      }
+      std::memcpy(r.bytes[Sums][row], sums, static_cast<std::size_t>(columns) * 4);
     }
   }
 
  private:
   static float normal(float x) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &x, 4);
-    if ((bits & 0x7F800000u) == 0) bits &= 0x80000000u;
-    std::memcpy(&x, &bits, 4);
-    return x;
+    const auto bits = __builtin_bit_cast(std::uint32_t, x);
+    return __builtin_bit_cast(float, (bits & 0x7F800000u) == 0 ? bits & 0x80000000u : bits);
   }
 
   static float bf16At(const std::int8_t* row, int index) {
