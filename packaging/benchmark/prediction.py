@@ -3,7 +3,9 @@ import json
 import pathlib
 import tempfile
 
-from machine import CLI, fail, is_quiet, run, say
+from claims import document_of
+from machine import is_quiet, say
+from ours import must_run
 
 CARD = ["--device", "cpu", "--model-card", "smollm2-135m", "--weight-dtype", "q4_1", "--kv-dtype", "bf16"]
 PROMPT, GENERATED = 16, 32
@@ -18,9 +20,8 @@ def measured(model, threads, points):
     rows = []
     for depth in sorted({depth for _, depth in points}):
         users = [str(count) for count, at in points if at == depth]
-        done = run([CLI, "bench", "--json", "--model", model, "--threads", threads, "--batch", ",".join(users),
-                    "--depth", depth, "--prompt-tokens", PROMPT, "--gen-tokens", GENERATED, "--repeats", 3], limit_s=3600)
-        document = json.loads(done.output) if done else fail(f"bench at depth {depth} failed")
+        _, document = must_run(model, "bench", "--threads", threads, "--batch", ",".join(users), "--depth", depth,
+                               "--prompt-tokens", PROMPT, "--gen-tokens", GENERATED, "--repeats", 3, limit_s=3600)
         for row in document["rows"]:
             row.pop("prefill_tps", None)
             rows.append(row)
@@ -37,8 +38,7 @@ def check(model, threads):
             path = pathlib.Path(folder) / f"{name}.json"
             path.write_text(json.dumps(measured(model, threads, points)))
             paths.append(path)
-        done = run([CLI, "simulate", "--json", *CARD, "--calibration", paths[0], "--predict", paths[1]])
-    document = json.loads(done.output) if done else fail("simulate --predict failed")
+        document = document_of("simulate", *CARD, "--calibration", paths[0], "--predict", paths[1])
     document["misses"] = document["largest_error"] > MOST_ERROR or document["median_error"] > MOST_MEDIAN
     return document
 

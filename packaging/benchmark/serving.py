@@ -1,11 +1,11 @@
 """What the serving core's features cost or save here, each against the same run without it, in turn."""
 import dataclasses
-import json
 import pathlib
 import statistics
 import tempfile
 
-from machine import CLI, fail, run, say
+from machine import say
+from ours import must_run
 
 ROUNDS = 7
 
@@ -21,15 +21,6 @@ TRACE = Figure("processor time, recording a trace over not", 1.01, False)
 NGRAM = Figure("decode speed, adaptive n-gram guesses that do not pay over off", 0.97, True)
 DRAFT = Figure("decode speed, an adaptive draft model that does not pay over off", 0.97, True)
 SHARED = Figure("time to first token, second over first of a shared prompt of 2,000", 0.10, False)
-
-
-def finish(command, model, threads, *arguments):
-    done = run([CLI, command, "--json", "--model", model, "--threads", threads, *arguments])
-    return done or fail(f"tessera-cli {command} {' '.join(map(str, arguments))} failed")
-
-
-def document_of(*arguments):
-    return json.loads(finish(*arguments).output)
 
 
 def in_turn(one, other):
@@ -48,7 +39,7 @@ def trace_ratio(model, threads):
     with tempfile.TemporaryDirectory() as folder:
         # not the clock: a hundredth of it is less than other programs move it by
         def seconds(*flags):
-            return finish("run", model, threads, *users, *flags).cpu_seconds
+            return must_run(model, "run", "--threads", threads, *users, *flags)[0].cpu_seconds
         return in_turn(lambda: seconds("--trace", pathlib.Path(folder) / "run.trace"), seconds)
 
 
@@ -56,7 +47,7 @@ def speculation_ratio(model, threads, *flags):
     # drawn hot: what comes next is seldom what came before
     text = ["--prompt", "Once upon a time", "--temperature", 1.5, "--seed", 1, "--ignore-eos", "--max-tokens", 384]
     def rate(*more):
-        return document_of("generate", model, threads, *text, *more)["timings"]["decode_tps"]
+        return must_run(model, "generate", "--threads", threads, *text, *more)[1]["timings"]["decode_tps"]
     return in_turn(lambda: rate(*flags), rate)
 
 
@@ -65,7 +56,7 @@ def shared_prompt_ratio(model, threads):
                 "--shared-prefix", 2000, "--output-lengths", "fixed:4", "--seed", 1]
     ratios = []
     for _ in range(3):
-        rows = document_of("run", model, threads, *requests)["requests"]
+        rows = must_run(model, "run", "--threads", threads, *requests)[1]["requests"]
         first, second = sorted(rows, key=lambda row: row["cached_tokens"])
         ratios.append(second["ttft_ms"] / first["ttft_ms"])
     return statistics.median(ratios)
