@@ -128,13 +128,14 @@ std::optional<std::string> contextError(const std::vector<BenchCase>& cases,
   return std::nullopt;
 }
 
-// The set whose int8 instructions the recipe in force uses; nothing for plain float32.
+// The set with whose int8 instructions the recipe in force is compared; nothing for plain float32.
 std::optional<kernels::cpu::Isa> int8IsaOf(const ModelInfo& model) {
   using kernels::cpu::Isa;
   for (const auto& [kind, isa] : {std::pair{IsaKind::Avx2, Isa::Avx2},
                                   {IsaKind::AvxVnni, Isa::AvxVnni},
                                   {IsaKind::Avx512Vnni, Isa::Avx512Vnni},
-                                  {IsaKind::Amx, Isa::Amx}}) {
+                                  {IsaKind::Amx, Isa::Amx},
+                                  {IsaKind::AmxBf16, Isa::AmxBf16}}) {
     if (model.isa == isaName(kind)) return isa;
   }
   return std::nullopt;

@@ -31,7 +31,8 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
                          {"avx2", IsaKind::Avx2},
                          {"avxvnni", IsaKind::AvxVnni},
                          {"avx512vnni", IsaKind::Avx512Vnni},
-                         {"amx", IsaKind::Amx}});
+                         {"amx", IsaKind::Amx},
+                         {"amx-bf16", IsaKind::AmxBf16}});
   flags.whole("--threads", load.threads, "a whole number of at least 0 (0: one a physical core)");
   addCacheFlags(flags, load);
   flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");

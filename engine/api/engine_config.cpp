@@ -96,6 +96,8 @@ const char* isaName(IsaKind isa) {
       return "avx512vnni";
     case IsaKind::Amx:
       return "amx";
+    case IsaKind::AmxBf16:
+      return "amx-bf16";
   }
   return "unknown";
 }

@@ -10,7 +10,7 @@
 namespace engine {
 
 enum class DeviceKind : std::uint8_t { Auto, Cpu, Cuda };
-enum class IsaKind : std::uint8_t { Auto, Reference, Avx2, AvxVnni, Avx512Vnni, Amx };
+enum class IsaKind : std::uint8_t { Auto, Reference, Avx2, AvxVnni, Avx512Vnni, Amx, AmxBf16 };
 enum class AllocatorKind : std::uint8_t { Paged, Contiguous };
 enum class KvDType : std::uint8_t { Default, F32, F16, BF16, Fp8, Int8, Int4 };
 enum class BatchingKind : std::uint8_t { Continuous, Static, Dynamic };

@@ -14,10 +14,13 @@ namespace {
 
 using kernels::cpu::Isa;
 
-// Fastest first.
-constexpr std::array kBestFirst = {Isa::Amx, Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2};
+// Fastest first for one answer at a time. AmxBf16 reads prompts at twice Amx's speed and serves
+// many users faster, but takes longer for one: whoever wants that asks for it.
+constexpr std::array kBestFirst = {Isa::Amx, Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2,
+                                   Isa::AmxBf16};
 constexpr std::array kAllKinds = {IsaKind::Auto,    IsaKind::Reference,  IsaKind::Avx2,
-                                  IsaKind::AvxVnni, IsaKind::Avx512Vnni, IsaKind::Amx};
+                                  IsaKind::AvxVnni, IsaKind::Avx512Vnni, IsaKind::Amx,
+                                  IsaKind::AmxBf16};
 
 IsaKind kindOf(Isa isa) {
   switch (isa) {
@@ -29,6 +32,8 @@ IsaKind kindOf(Isa isa) {
       return IsaKind::Avx512Vnni;
     case Isa::Amx:
       return IsaKind::Amx;
+    case Isa::AmxBf16:
+      return IsaKind::AmxBf16;
   }
   return IsaKind::Reference;
 }
@@ -43,7 +48,7 @@ Result<IsaKind> parseIsa(std::string_view name) {
   }
   return Error{ErrorCode::InvalidArgument,
                fmt::format("TESSERA_ISA is \"{}\"; it takes auto, reference, avx2, avxvnni, "
-                           "avx512vnni or amx",
+                           "avx512vnni, amx or amx-bf16",
                            name)};
 }
 

@@ -14,7 +14,7 @@ inline bool isKnown(const ByteReader&, DeviceKind v) {
 }
 
 inline bool isKnown(const ByteReader&, IsaKind v) {
-  return v <= IsaKind::Amx;
+  return v <= IsaKind::AmxBf16;
 }
 
 inline bool isKnown(const ByteReader&, AllocatorKind v) {

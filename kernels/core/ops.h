@@ -86,7 +86,8 @@ BackendResult createOps(const BackendRequest& request);
 }  // namespace reference
 
 namespace cpu {
-enum class Isa : std::uint8_t { Avx2, AvxVnni, Avx512Vnni, Amx };
+// The CPU's numeric recipes. AmxBf16: Amx's instructions, but weights and rows rounded to bf16.
+enum class Isa : std::uint8_t { Avx2, AvxVnni, Avx512Vnni, Amx, AmxBf16 };
 // What this processor and operating system can run, best first; empty = none of ours (use reference).
 std::span<const Isa> supportedIsas();
 // Packed layouts and vector kernels. Unsupported (named) when `isa` cannot run here.

@@ -24,7 +24,8 @@ int headsPerUnit(int headDim) {
 Status Activations::reserve(const DecoderSpec& spec,
                             int maxRows,
                             int numThreads,
-                            KeepFloats keepFloats) {
+                            KeepFloats keepFloats,
+                            RowForm form) {
   m_maxRows = maxRows;
   m_hidden = at(spec.hidden);
   m_rowFloats = (m_hidden + kGroupSize - 1) / kGroupSize * kGroupSize;
@@ -32,8 +33,9 @@ Status Activations::reserve(const DecoderSpec& spec,
   for (const RopeSpec& rope : spec.ropes) {
     m_maxPairs = std::max(m_maxPairs, static_cast<std::ptrdiff_t>(rope.inverseFrequencies.size()));
   }
-  const std::size_t unitColumns = 2 * at(headsPerUnit(spec.headDim)) * at(spec.headDim);
-  m_epilogueFloats = HugeArena::rounded(std::max(at(kEpilogueFloats), unitColumns));
+  const std::size_t unitFloats = 2 * at(QuantizedRows::kRowsPerBlock) *
+                                 at(headsPerUnit(spec.headDim)) * at(spec.headDim);
+  m_epilogueFloats = HugeArena::rounded(std::max(at(kEpilogueFloats), unitFloats));
   m_attentionBytes = HugeArena::rounded(attentionScratchBytes(spec.headDim));
   m_scratchBytes = HugeArena::rounded(m_attentionBytes +
                                       4 * (m_epilogueFloats + m_rowFloats + at(spec.headDim)) + 64);
@@ -54,8 +56,9 @@ Status Activations::reserve(const DecoderSpec& spec,
   m_angles = reinterpret_cast<float*>(m_arena.allocate(angleBytes));
   m_scratch = m_arena.allocate(scratchBytes);
   const int widest = std::max(spec.hidden, spec.numHeads * spec.headDim);
-  Status status = m_inputs.reserve(2 * maxRows, widest, keepFloats);
-  if (status.isOk()) status = m_gated.reserve(maxRows, spec.ffn, keepFloats);
+  const int maxInputs = form == RowForm::Int8 ? 2 * maxRows : maxRows;
+  Status status = m_inputs.reserve(maxInputs, widest, keepFloats, form);
+  if (status.isOk()) status = m_gated.reserve(maxRows, spec.ffn, keepFloats, form);
   return status;
 }
 

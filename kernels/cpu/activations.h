@@ -17,7 +17,8 @@ inline constexpr int kEpilogueFloats = 32768;
 // threads' scratch may be written at once.
 class Activations {
  public:
-  Status reserve(const DecoderSpec& spec, int maxRows, int numThreads, KeepFloats keepFloats);
+  Status reserve(
+      const DecoderSpec& spec, int maxRows, int numThreads, KeepFloats keepFloats, RowForm form);
 
   std::size_t bytes() const;
 
@@ -33,14 +34,14 @@ class Activations {
 
   float* sines(int rope, int row) { return cosines(rope, row) + m_maxPairs; }
 
-  // Of the product at hand, but for `down`; two rows for each row where the precision is Fine.
+  // Of the product at hand, but for `down`; of int8 two for each row where the precision is Fine.
   QuantizedRows& inputs() { return m_inputs; }
 
   QuantizedRows& gated() { return m_gated; }  // of `down`
 
   std::byte* attentionScratch(int thread) { return scratch(thread); }
 
-  float* epilogue(int thread) {  // kEpilogueFloats or one head group's columns, if that is more
+  float* epilogue(int thread) {  // kEpilogueFloats or a block of rows of heads, if that is more
     return reinterpret_cast<float*>(scratch(thread) + m_attentionBytes);
   }
 

@@ -24,11 +24,11 @@ constexpr int kSerialFloats = 16384;      // rows together this wide stay with t
 enum QkvPart { kQueries = 0, kKeys = 1, kValues = 2 };
 
 bool isVnni512(Isa isa) {
-  return isa == Isa::Avx512Vnni || isa == Isa::Amx;
+  return isa != Isa::Avx2 && isa != Isa::AvxVnni;
 }
 
 const AttentionKernels& attentionOf(Isa isa) {
-  if (isa == Isa::Amx) return kAmxAttention;
+  if (isa == Isa::Amx || isa == Isa::AmxBf16) return kAmxAttention;
   return isVnni512(isa) ? kAvx512VnniAttention : kAvx2Attention;
 }
 
@@ -73,10 +73,10 @@ CpuOps::CpuOps(const BackendRequest& request, Isa isa)
 
 Status CpuOps::load(const BackendRequest& request) {
   Status status = m_kv.reserve(request.layout);
-  if (status.isOk()) status = m_weights.pack(request, m_pool);
+  if (status.isOk()) status = m_weights.pack(request, m_matmul.codeOrder(), m_pool);
   if (!status.isOk()) return status;
   const KeepFloats keep = m_weights.needsFloats() ? KeepFloats::Yes : KeepFloats::No;
-  return m_act.reserve(m_spec, m_maxBatchedTokens, m_pool.numThreads(), keep);
+  return m_act.reserve(m_spec, m_maxBatchedTokens, m_pool.numThreads(), keep, m_matmul.rowForm());
 }
 
 BackendInfo CpuOps::info() const {
@@ -142,7 +142,7 @@ void CpuOps::normInto(
   float* normed = m_act.rowScratch(thread);
   QuantizedRows& inputs = m_act.inputs();
   m_rows.rmsNorm(x, weight.data(), m_spec.hidden, m_spec.normEps, normed);
-  if (precision == Precision::Coarse) {
+  if (heldRows(precision) == 1) {
     m_matmul.quantizeRow(normed, inputs, row);
     return;
   }
@@ -152,7 +152,7 @@ void CpuOps::normInto(
 }
 
 void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm, Precision precision) {
-  m_act.inputs().setShape(precision == Precision::Fine ? 2 * numRows : numRows, m_spec.hidden);
+  m_act.inputs().setShape(heldRows(precision) * numRows, m_spec.hidden);
   forRows(numRows, m_spec.hidden, [&](int row, int thread) {
     addUpdate(row, thread);
     normInto(m_act.x(row), norm, precision, row, thread);
@@ -165,6 +165,9 @@ void CpuOps::multiplyFine(const PackedMatrix& matrix,
                           const MatmulRange& range,
                           int width,
                           float* columns) {
+  if (heldRows(Precision::Fine) == 1) {
+    return m_matmul.multiplyTiles(matrix, m_act.inputs(), range, columns, width);
+  }
   MatmulRange pairs = range;
   pairs.rowBegin *= 2;
   pairs.rowEnd *= 2;
@@ -181,7 +184,8 @@ void CpuOps::multiplyFine(const PackedMatrix& matrix,
 // Tile blocks first: few rows want many of them; many rows want row blocks of `maxRows` too.
 CpuOps::Cut CpuOps::cutProduct(int numRows, int numTiles, int numInputs, int maxRows) const {
   Cut cut;
-  cut.rowsPerItem = std::min(numRows, maxRows);
+  constexpr int kBlock = QuantizedRows::kRowsPerBlock;
+  cut.rowsPerItem = numRows <= maxRows ? numRows : std::max(maxRows / kBlock, 1) * kBlock;
   cut.numRowBlocks = (numRows + cut.rowsPerItem - 1) / cut.rowsPerItem;
   const int wanted = m_pool.numThreads() * kItemsPerThread;
   const int even = (numTiles * cut.numRowBlocks + wanted - 1) / wanted;
@@ -429,7 +433,7 @@ Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out
   if (count == 0) return Status::ok();
   forRows(batch.numTokens, m_spec.hidden, [&](int row, int thread) { addUpdate(row, thread); });
   m_hasUpdate = false;
-  m_act.inputs().setShape(2 * count, m_spec.hidden);
+  m_act.inputs().setShape(heldRows(Precision::Fine) * count, m_spec.hidden);
   forRows(count, m_spec.hidden, [&](int i, int thread) {
     const float* x = m_act.x(batch.logitRows[first + i]);
     normInto(x, m_weights.outputNorm(), Precision::Fine, i, thread);

@@ -22,7 +22,7 @@ constexpr std::uint64_t kFma = bit(12), kOsXsave = bit(27), kAvx = bit(28), kF16
 constexpr std::uint64_t kAvx2 = bit(5), kBmi2 = bit(8);
 constexpr std::uint64_t kAvx512FDqBwVl = bit(16) | bit(17) | bit(30) | bit(31);
 constexpr std::uint64_t kAvx512VbmiVnni = bit(1) | bit(11);
-constexpr std::uint64_t kAmxTileInt8 = bit(24) | bit(25);         // leaf 7 EDX
+constexpr std::uint64_t kAmxTiles = bit(22) | bit(24) | bit(25);  // leaf 7 EDX: bf16, tiles, int8
 constexpr std::uint64_t kAvxVnni = bit(4), kAvx512Bf16 = bit(5);  // leaf 7, subleaf 1, EAX
 // XCR0: xmm and ymm; mask registers and both halves of zmm
 constexpr std::uint64_t kYmmState = bit(1) | bit(2);
@@ -47,6 +47,8 @@ const char* isaName(Isa isa) {
       return "avx512vnni";
     case Isa::Amx:
       return "amx";
+    case Isa::AmxBf16:
+      return "amx-bf16";
   }
   return "?";
 }
@@ -76,8 +78,9 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
                          hasBits(words.leaf7Sub1Eax, kAvx512Bf16) &&
                          hasBits(words.enabledState, kZmmState);
   const bool hasAmx =
-      hasAvx512 && hasBits(words.leaf7Edx, kAmxTileInt8) && hasBits(words.enabledState, kTileState);
+      hasAvx512 && hasBits(words.leaf7Edx, kAmxTiles) && hasBits(words.enabledState, kTileState);
   if (hasAmx) isas.push_back(Isa::Amx);
+  if (hasAmx) isas.push_back(Isa::AmxBf16);
   if (hasAvx512) isas.push_back(Isa::Avx512Vnni);
   if (hasAvx2 && hasBits(words.leaf7Sub1Eax, kAvxVnni)) isas.push_back(Isa::AvxVnni);
   if (hasAvx2) isas.push_back(Isa::Avx2);
@@ -93,7 +96,7 @@ std::span<const Isa> supportedIsas() {
   static const std::vector<Isa> isas = [] {
     std::vector<Isa> found = isasOf(readCpuFeatures());
     if (!found.empty() && found.front() == Isa::Amx && !requestTilePermission()) {
-      found.erase(found.begin());
+      found.erase(found.begin(), found.begin() + 2);
     }
     return found;
   }();

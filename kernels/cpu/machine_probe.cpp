@@ -129,7 +129,7 @@ std::optional<double> measureInt8Peak(Isa isa, int threads) {
   if (std::find(isas.begin(), isas.end(), isa) == isas.end()) return std::nullopt;
   constexpr int kRounds = 20000, kItemsPerThread = 16;
   ThreadPool pool(threads);
-  if (isa == Isa::Amx) {
+  if (isa == Isa::Amx || isa == Isa::AmxBf16) {
     constexpr double kOpsPerTile = 2.0 * 16 * 16 * 64;
     return bestRate(pool, threads * kItemsPerThread, 4.0 * kRounds * kOpsPerTile,
                     [](int) { multiplyInt8Tiles(kRounds); });

@@ -10,20 +10,24 @@ namespace kernels::cpu {
 // One instruction set's code, and what it wants of its caller.
 struct Matmul::Functions {
   QuantizeFunction* quantize;
+  RoundFunction* round;  // instead, for RowForm::Bf16
   MultiplyFunction* multiplyQuantized;
   MultiplyFunction* multiplyFloats;
-  std::ptrdiff_t rowBlockBytes;  // activations that stay in L2 while the tiles pass by
+  std::ptrdiff_t rowBlockBytes;  // int8 activations that stay in L2 while the tiles pass by
 };
 
 const Matmul::Functions& Matmul::functionsOf(Isa isa) {
-  static constexpr Functions kAvx2 = {quantizeAvx2, multiplyQuantizedAvx2, multiplyFloatsAvx2,
-                                      192 << 10};
-  static constexpr Functions kAvxVnni = {quantizeAvx2, multiplyQuantizedAvxVnni, multiplyFloatsAvx2,
-                                         192 << 10};
-  static constexpr Functions kAvx512Vnni = {quantizeAvx512Vnni, multiplyQuantizedAvx512Vnni,
-                                            multiplyFloatsAvx512Vnni, 768 << 10};
-  static constexpr Functions kAmx = {quantizeAvx512Vnni, multiplyQuantizedAmx,
+  static constexpr Functions kAvx2 = {quantizeAvx2, nullptr, multiplyQuantizedAvx2,
+                                      multiplyFloatsAvx2, 192 << 10};
+  static constexpr Functions kAvxVnni = {quantizeAvx2, nullptr, multiplyQuantizedAvxVnni,
+                                         multiplyFloatsAvx2, 192 << 10};
+  static constexpr Functions kAvx512Vnni = {quantizeAvx512Vnni, nullptr,
+                                            multiplyQuantizedAvx512Vnni, multiplyFloatsAvx512Vnni,
+                                            768 << 10};
+  static constexpr Functions kAmx = {quantizeAvx512Vnni, nullptr, multiplyQuantizedAmx,
                                      multiplyFloatsAvx512Vnni, 768 << 10};
+  static constexpr Functions kAmxBf16 = {nullptr, roundRowAvx512Vnni, multiplyRoundedAmxBf16,
+                                         multiplyFloatsAvx512Vnni, 0};
   switch (isa) {
     case Isa::Avx2:
       return kAvx2;
@@ -33,6 +37,8 @@ const Matmul::Functions& Matmul::functionsOf(Isa isa) {
       return kAvx512Vnni;
     case Isa::Amx:
       return kAmx;
+    case Isa::AmxBf16:
+      return kAmxBf16;
   }
   return kAvx2;
 }
@@ -57,7 +63,11 @@ void Matmul::quantizeGroups(
 
 void Matmul::quantizeWhole(
     const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const {
-  m_functions->quantize(in, count, rows.row(row) + firstGroup);
+  if (rows.form() == RowForm::Bf16) {
+    m_functions->round(in, count, rows.pairs(row, firstGroup), 2 * rows.rowsPerBlock());
+  } else {
+    m_functions->quantize(in, count, rows.row(row) + firstGroup);
+  }
   if (rows.hasFloats()) {
     std::memcpy(rows.floats(row) + std::ptrdiff_t{firstGroup} * kGroupSize, in,
                 static_cast<std::size_t>(count) * kGroupSize * sizeof(float));
@@ -81,15 +91,27 @@ void Matmul::multiplyTiles(const PackedMatrix& matrix,
     job.numColumns = std::min(job.numTiles * kTileColumns,
                               part.firstColumn + part.numColumns - matrix.firstColumnOfTile(tile));
     job.numGroups = matrix.numGroups();
-    job.numRows = range.rowEnd - range.rowBegin;
-    job.groups = rows.row(range.rowBegin);
-    job.rowStride = rows.rowStride();
-    job.floats = rows.hasFloats() ? rows.floats(range.rowBegin) : nullptr;
     job.out = out + (matrix.firstColumnOfTile(tile) - matrix.firstColumnOfTile(range.tileBegin));
     job.ldOut = ldOut;
-    multiplyByRowBlocks(job);
+    multiplyPart(job, rows, range);
     tile = end;
   }
+}
+
+// job: all but what it says of the rows.
+void Matmul::multiplyPart(TileJob job, const QuantizedRows& rows, const MatmulRange& range) const {
+  job.numRows = range.rowEnd - range.rowBegin;
+  job.floats = rows.hasFloats() ? rows.floats(range.rowBegin) : nullptr;
+  if (rows.form() == RowForm::Int8) {
+    job.groups = rows.row(range.rowBegin);
+    job.rowStride = rows.rowStride();
+    return multiplyByRowBlocks(job);
+  }
+  if (isPlainFloat(job.layout)) return m_functions->multiplyFloats(job);
+  job.rowsPerBlock = rows.rowsPerBlock();
+  job.rowInBlock = range.rowBegin % job.rowsPerBlock;
+  job.pairs = rows.pairs(range.rowBegin - job.rowInBlock, 0);
+  m_functions->multiplyQuantized(job);
 }
 
 void Matmul::multiplyByRowBlocks(const TileJob& job) const {

@@ -16,17 +16,25 @@ struct MatmulRange {
   int tileBegin = 0, tileEnd = 0;
 };
 
-// One instruction set's kernels. All of them give the same bits: a result is, column by column, a
-// chain over the groups of 32 in order,
+// One instruction set's kernels. All but AmxBf16 give the same bits: a result is, column by column,
+// a chain over the groups of 32 in order,
 //   y = fma(n * scale, weightScale, y)  [ y = fma(scaledSum, weightMin, y) ]
-// with n exact, whatever the number of rows, the ranges and the vector width. Thread-safe: calls
-// whose outputs do not overlap may run at once.
+// with n exact, whatever the number of rows, the ranges and the vector width. AmxBf16 multiplies
+// weights and rows rounded to bf16 (column_codes.h, matmul_amx_bf16_impl.h), for any number of rows
+// and ranges alike. Thread-safe: calls whose outputs do not overlap may run at once.
 class Matmul {
  public:
   // isa: one that supportedIsas() lists.
   explicit Matmul(Isa isa);
 
   Isa isa() const { return m_isa; }
+
+  // What it wants its weights and its rows to be.
+  CodeOrder codeOrder() const {
+    return m_isa == Isa::AmxBf16 ? CodeOrder::ByColumn : CodeOrder::ByStep;
+  }
+
+  RowForm rowForm() const { return m_isa == Isa::AmxBf16 ? RowForm::Bf16 : RowForm::Int8; }
 
   // Quantises cols() floats into `row` (and keeps them when rows.hasFloats()).
   void quantizeRow(const float* in, QuantizedRows& rows, int row) const;
@@ -50,6 +58,7 @@ class Matmul {
 
   void quantizeWhole(
       const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const;
+  void multiplyPart(TileJob job, const QuantizedRows& rows, const MatmulRange& range) const;
   void multiplyByRowBlocks(const TileJob& job) const;
 
   Isa m_isa;

@@ -3,7 +3,7 @@
 // in tiles alone and 32 to scale, but while tiles are in use one of the two multipliers rests, so
 // that both together take 60 to 90; 88 to 100 by AVX-512 alone.
 #include "kernels/cpu/amx_tiles.h"
-#include "kernels/cpu/matmul_amx_impl.h"
+#include "kernels/cpu/matmul_amx_int8_impl.h"
 
 namespace kernels::cpu {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/core/quant_group.h"
+#include "kernels/cpu/pack_block.h"
 
 namespace kernels::cpu {
 
@@ -11,31 +11,9 @@ namespace {
 
 constexpr std::size_t kStepBytes = kTileColumns * 4;  // one step of all columns
 
-// The rows of a tile are read side by side, more streams than the processor itself sees ahead in.
-constexpr std::size_t kPrefetchBytes = 512;
-
-// What packing one column needs to know of its tile.
-struct Column {
-  TileLayout layout;
-  std::size_t index;  // 0..31
-};
-
 void store32(std::byte* p, std::uint32_t word) {
   std::memcpy(p, &word, sizeof word);
 }
-
-void store16(std::byte* p, std::uint16_t half) {
-  std::memcpy(p, &half, sizeof half);
-}
-
-// Level to index of IQ4's table.
-constexpr std::array<std::uint8_t, 256> makeLevelIndices() {
-  std::array<std::uint8_t, 256> indices{};
-  for (std::uint8_t i = 0; i < 16; ++i) indices[kNonLinearCodes[i]] = i;
-  return indices;
-}
-
-constexpr std::array<std::uint8_t, 256> kLevelIndices = makeLevelIndices();
 
 using Words = std::array<std::uint32_t, 8>;  // a group's codes, one word a step
 
@@ -94,57 +72,6 @@ void storeCodes(const QuantGroup& group, const Column& column, std::byte* codes)
   if (column.layout.codes == CodeLayout::Six) storePairs<4>(words, out + 4 * kStepBytes);
 }
 
-// The minimum as it is added: a format that subtracts it (subMin >= 0) gets the sign turned.
-std::uint16_t addedMinBits(const QuantGroup& group) {
-  const bool isAdded = group.subMin[0] < 0;
-  return isAdded ? group.minBits : static_cast<std::uint16_t>(group.minBits ^ 0x8000u);
-}
-
-void storeGroupScales(const QuantGroup& group, const Column& column, std::byte* scales) {
-  store16(scales + 2 * column.index, group.scaleBits);
-  if (column.layout.scales == ScaleLayout::HalfMin) {
-    store16(scales + 64 + 2 * column.index, addedMinBits(group));
-  }
-}
-
-// header: see ScaleLayout; `g` is the group's number in its super-block.
-void storeSuperScales(const QuantGroup& group, int g, const Column& column, std::byte* header) {
-  const ScaleLayout scales = column.layout.scales;
-  const bool hasMin = scales == ScaleLayout::SuperMin || scales == ScaleLayout::Super16Min;
-  const bool hasHalves = scales == ScaleLayout::Super16 || scales == ScaleLayout::Super16Min;
-  const std::size_t numHalves = hasHalves ? 2 : 1;
-  if (g == 0) {
-    store16(header + 2 * column.index, group.scaleBits);
-    if (hasMin) store16(header + 64 + 2 * column.index, addedMinBits(group));
-  }
-  std::byte* subScales = header + (hasMin ? 128 : 64);
-  std::byte* subMins = subScales + numHalves * kGroupsPerSuper * kTileColumns;
-  for (std::size_t h = 0; h < numHalves; ++h) {
-    const std::size_t at =
-        (static_cast<std::size_t>(g) * numHalves + h) * kTileColumns + column.index;
-    if (scales == ScaleLayout::Super16Min) {
-      subScales[at] = static_cast<std::byte>(group.subScale[h] | (group.subMin[h] << 4));
-      continue;
-    }
-    subScales[at] = static_cast<std::byte>(group.subScale[h]);
-    if (hasMin) subMins[at] = static_cast<std::byte>(group.subMin[h]);
-  }
-}
-
-// The sizes of a tile's pieces, looked up once.
-struct BlockShape {
-  explicit BlockShape(DType type)
-      : numGroups(dtypeInfo(type).elementsPerBlock / kGroupSize),
-        header(superHeaderBytes(tileLayoutOf(type))),
-        codes(codeBytes(tileLayoutOf(type))),
-        group(codes + groupScaleBytes(tileLayoutOf(type))) {}
-
-  std::size_t bytes() const { return header + static_cast<std::size_t>(numGroups) * group; }
-
-  int numGroups;                     // of one block
-  std::size_t header, codes, group;  // bytes; of a group: with its scales
-};
-
 // One block of one row, into the place of that block of all rows.
 void packBlock(DType type,
                const std::byte* block,
@@ -156,27 +83,24 @@ void packBlock(DType type,
   for (int g = 0; g < shape.numGroups; ++g, groupOut += shape.group) {
     decodeGroup(type, block, g, group);
     storeCodes(group, column, groupOut);
-    if (shape.header > 0) {
-      storeSuperScales(group, g, column, out);
-    } else {
-      storeGroupScales(group, column, groupOut + shape.codes);
-    }
+    storeScales(group, g, column, shape, out, groupOut);
   }
 }
 
 // Block by block, so that the tile is written from its beginning to its end.
-void packQuantizedRows(const WeightView& source,
-                       const std::byte* rows,
-                       int numRows,
-                       std::byte* out) {
+void packBySteps(const WeightView& source,
+                 TileLayout layout,
+                 const std::byte* rows,
+                 int numRows,
+                 std::byte* out) {
   const DTypeInfo& info = dtypeInfo(source.type);
-  const BlockShape shape(source.type);
+  const BlockShape shape(source.type, layout);
   const std::size_t stride = rowBytes(source.type, source.cols);
-  Column column{tileLayoutOf(source.type), 0};
+  Column column{layout, 0};
   for (std::int64_t k = 0; k < source.cols; k += info.elementsPerBlock) {
     for (column.index = 0; column.index < static_cast<std::size_t>(numRows); ++column.index) {
       const std::byte* block = rows + column.index * stride;
-      __builtin_prefetch(block + kPrefetchBytes);
+      __builtin_prefetch(block + kPackPrefetchBytes);
       packBlock(source.type, block, shape, column, out);
     }
     rows += info.bytesPerBlock;
@@ -196,8 +120,11 @@ void packFloatColumn(const WeightView& source,
 
 }  // namespace
 
-void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std::byte* out) {
-  const TileLayout layout = tileLayoutOf(source.type);
+void packTile(const WeightView& source,
+              TileLayout layout,
+              std::int64_t firstRow,
+              int numRows,
+              std::byte* out) {
   const std::size_t stride = rowBytes(source.type, source.cols);
   const std::byte* rows = source.data + static_cast<std::size_t>(firstRow) * stride;
   if (numRows < kTileColumns ||
@@ -205,7 +132,10 @@ void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std:
     const auto numGroups = static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize);
     std::memset(out, 0, tileBytes(layout, numGroups));
   }
-  if (!isPlainFloat(layout)) return packQuantizedRows(source, rows, numRows, out);
+  if (layout.order == CodeOrder::ByColumn && !isPlainFloat(layout)) {
+    return packByColumns(source, layout, rows, numRows, out);
+  }
+  if (!isPlainFloat(layout)) return packBySteps(source, layout, rows, numRows, out);
   for (std::size_t c = 0; c < static_cast<std::size_t>(numRows); ++c) {
     packFloatColumn(source, rows + c * stride, c, out);
   }

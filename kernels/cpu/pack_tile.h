@@ -10,7 +10,19 @@
 namespace kernels::cpu {
 
 // Rows [firstRow, firstRow + numRows) of `source`, numRows <= 32; the remaining columns give 0.
-// out: tileBytes(tileLayoutOf(source.type), source.cols / 32) bytes, 64-byte aligned.
-void packTile(const WeightView& source, std::int64_t firstRow, int numRows, std::byte* out);
+// layout: one of source.type. out: tileBytes(layout, groups of a row) bytes, 64-byte aligned.
+void packTile(const WeightView& source,
+              TileLayout layout,
+              std::int64_t firstRow,
+              int numRows,
+              std::byte* out);
+
+// The same for CodeOrder::ByColumn, but plain floats; rows: of which there are numRows. `out` is
+// zeroed before when there are fewer than 32.
+void packByColumns(const WeightView& source,
+                   TileLayout layout,
+                   const std::byte* rows,
+                   int numRows,
+                   std::byte* out);
 
 }  // namespace kernels::cpu

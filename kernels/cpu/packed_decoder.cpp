@@ -8,22 +8,29 @@ namespace kernels::cpu {
 namespace {
 
 // Makes `out` of the sources, or says which matrix cannot be packed.
-Status shapeMatrix(const std::string& name, std::vector<WeightView> sources, PackedMatrix& out) {
+Status shapeMatrix(const std::string& name,
+                   std::vector<WeightView> sources,
+                   CodeOrder order,
+                   PackedMatrix& out) {
   Status status = PackedMatrix::check(sources);
   if (!status.isOk()) {
     status.message = name + ": " + status.message;
     return status;
   }
-  out = PackedMatrix(std::move(sources));
+  out = PackedMatrix(std::move(sources), order);
   return Status::ok();
 }
 
-Status shapeLayer(int index, const LayerWeights& from, PackedLayer& to) {
+Status shapeLayer(int index, const LayerWeights& from, CodeOrder order, PackedLayer& to) {
   const std::string name = "layer " + std::to_string(index);
-  Status status = shapeMatrix(name + " attention input", {from.q, from.k, from.v}, to.qkv);
-  if (status.isOk()) status = shapeMatrix(name + " attention output", {from.attnOut}, to.attnOut);
-  if (status.isOk()) status = shapeMatrix(name + " gate and up", {from.gate, from.up}, to.gateUp);
-  if (status.isOk()) status = shapeMatrix(name + " down", {from.down}, to.down);
+  Status status;
+  const auto shape = [&](const char* what, std::vector<WeightView> sources, PackedMatrix& out) {
+    if (status.isOk()) status = shapeMatrix(name + what, std::move(sources), order, out);
+  };
+  shape(" attention input", {from.q, from.k, from.v}, to.qkv);
+  shape(" attention output", {from.attnOut}, to.attnOut);
+  shape(" gate and up", {from.gate, from.up}, to.gateUp);
+  shape(" down", {from.down}, to.down);
   to.attnNorm = from.attnNorm;
   to.ffnNorm = from.ffnNorm;
   to.postAttnNorm = from.postAttnNorm;
@@ -47,22 +54,22 @@ std::vector<PackedMatrix*> PackedDecoder::matrices() {
   return all;
 }
 
-Status PackedDecoder::plan(const BackendRequest& request) {
+Status PackedDecoder::plan(const BackendRequest& request, CodeOrder order) {
   const DecoderWeights& weights = *request.weights;
   m_embedding = weights.embedding;
   m_outputNorm = weights.outputNorm;
   m_layers.resize(weights.layers.size());
   for (std::size_t i = 0; i < m_layers.size(); ++i) {
-    Status status = shapeLayer(static_cast<int>(i), weights.layers[i], m_layers[i]);
+    Status status = shapeLayer(static_cast<int>(i), weights.layers[i], order, m_layers[i]);
     if (!status.isOk()) return status;
     m_layers[i].keyForm =
         keyForm(*request.spec, static_cast<int>(i), weights.layers[i], request.layout.type);
   }
-  return shapeMatrix("output", {weights.output}, m_output);
+  return shapeMatrix("output", {weights.output}, order, m_output);
 }
 
-Status PackedDecoder::pack(const BackendRequest& request, ThreadPool& pool) {
-  Status status = plan(request);
+Status PackedDecoder::pack(const BackendRequest& request, CodeOrder order, ThreadPool& pool) {
+  Status status = plan(request, order);
   if (!status.isOk()) return status;
   std::size_t total = 0, done = 0;
   for (const PackedMatrix* matrix : matrices()) total += HugeArena::rounded(matrix->packedBytes());
@@ -78,7 +85,7 @@ Status PackedDecoder::pack(const BackendRequest& request, ThreadPool& pool) {
     done += matrix->packedBytes();
     if (request.progress) request.progress(static_cast<double>(done) / static_cast<double>(total));
   }
-  m_slowFormats = slowFormatsNote(types);
+  m_slowFormats = slowFormatsNote(types, order);
   return Status::ok();
 }
 

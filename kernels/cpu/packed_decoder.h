@@ -30,7 +30,7 @@ struct PackedLayer {
 class PackedDecoder {
  public:
   // Packs with all threads of the pool; looks at request.cancel and tells request.progress.
-  Status pack(const BackendRequest& request, ThreadPool& pool);
+  Status pack(const BackendRequest& request, CodeOrder order, ThreadPool& pool);
 
   const PackedLayer& layer(int index) const { return m_layers[static_cast<std::size_t>(index)]; }
 
@@ -50,7 +50,7 @@ class PackedDecoder {
 
  private:
   std::vector<PackedMatrix*> matrices();
-  Status plan(const BackendRequest& request);
+  Status plan(const BackendRequest& request, CodeOrder order);
 
   HugeArena m_arena;
   std::vector<PackedLayer> m_layers;

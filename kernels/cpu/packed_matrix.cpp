@@ -31,12 +31,13 @@ Status PackedMatrix::check(std::span<const WeightView> sources) {
   return Status::ok();
 }
 
-PackedMatrix::PackedMatrix(std::vector<WeightView> sources) : m_sources(std::move(sources)) {
+PackedMatrix::PackedMatrix(std::vector<WeightView> sources, CodeOrder order)
+    : m_sources(std::move(sources)) {
   m_numInputs = m_sources.empty() ? 0 : static_cast<int>(m_sources.front().cols);
   for (const WeightView& source : m_sources) {
     Part part;
     part.type = source.type;
-    part.layout = tileLayoutOf(source.type);
+    part.layout = tileLayoutOf(source.type, order);
     part.firstTile = m_numTiles;
     part.firstColumn = m_numColumns;
     part.numColumns = static_cast<int>(source.rows);
@@ -66,7 +67,7 @@ void PackedMatrix::packTile(int tile) {
   const Part& part = partOfTile(tile);
   const WeightView& source = m_sources[static_cast<std::size_t>(&part - m_parts.data())];
   const int firstRow = (tile - part.firstTile) * kTileColumns;
-  kernels::cpu::packTile(source, firstRow, numColumnsOfTile(tile),
+  kernels::cpu::packTile(source, part.layout, firstRow, numColumnsOfTile(tile),
                          const_cast<std::byte*>(this->tile(tile)));
 }
 

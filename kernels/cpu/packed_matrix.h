@@ -29,8 +29,9 @@ class PackedMatrix {
   };
 
   PackedMatrix() = default;
-  // Geometry only; the parts' bytes must stay until pack() has returned.
-  explicit PackedMatrix(std::vector<WeightView> sources);
+  // Geometry only; the parts' bytes must stay until pack() has returned. order: the one that the
+  // kernels want which are to multiply it, Matmul::codeOrder().
+  PackedMatrix(std::vector<WeightView> sources, CodeOrder order);
 
   // Unsupported, naming the size, unless all parts have the same number of columns and those of
   // block formats are whole groups of 32.
@@ -57,7 +58,7 @@ class PackedMatrix {
   int firstColumnOfTile(int tile) const;
   int numColumnsOfTile(int tile) const;
   const std::byte* tile(int tile) const;
-  // True when some part holds plain floats: its activations need KeepFloats::Yes.
+  // True when some part is multiplied as plain floats: its activations need KeepFloats::Yes.
   bool needsFloats() const;
 
  private:

@@ -4,21 +4,36 @@
 
 namespace kernels::cpu {
 
-Status QuantizedRows::reserve(int maxRows, int maxCols, KeepFloats keepFloats) {
-  const int maxGroups = (maxCols + kGroupSize - 1) / kGroupSize;
+std::size_t QuantizedRows::valueBytes(int maxRows, int maxGroups, RowForm form) {
   const auto rows = static_cast<std::size_t>(maxRows);
-  const std::size_t groupBytes =
-      (rows + kSpareRows) * static_cast<std::size_t>(strideOf(maxGroups)) * sizeof(QuantizedGroup);
-  const bool keep = keepFloats == KeepFloats::Yes;
-  const std::size_t floatBytes =
-      keep ? rows * static_cast<std::size_t>(maxGroups) * kGroupSize * sizeof(float) : 0;
-  if (!m_arena.reserve(groupBytes + floatBytes)) {
-    return Status::failed(Outcome::OutOfMemory,
-                          "no memory for " + std::to_string(maxRows) + " rows of " +
-                              std::to_string(maxCols) + " activations (" +
-                              std::to_string(groupBytes + floatBytes) + " bytes)");
+  if (form == RowForm::Int8) {
+    // readable behind the last row: a tile register takes 16 rows, wanted or not
+    return (rows + kRowsPerBlock - 1) * static_cast<std::size_t>(strideOf(maxGroups)) *
+           sizeof(QuantizedGroup);
   }
-  m_groups = reinterpret_cast<QuantizedGroup*>(m_arena.allocate(groupBytes));
+  constexpr std::size_t kBlock = kRowsPerBlock;
+  return (rows + kBlock - 1) / kBlock * kBlock * static_cast<std::size_t>(maxGroups) * kGroupSize *
+         sizeof(std::uint16_t);
+}
+
+Status QuantizedRows::reserve(int maxRows, int maxCols, KeepFloats keepFloats, RowForm form) {
+  const int maxGroups = (maxCols + kGroupSize - 1) / kGroupSize;
+  const std::size_t bytes = valueBytes(maxRows, maxGroups, form);
+  const bool keep = keepFloats == KeepFloats::Yes;
+  const std::size_t floatBytes = keep ? static_cast<std::size_t>(maxRows) *
+                                            static_cast<std::size_t>(maxGroups) * kGroupSize *
+                                            sizeof(float)
+                                      : 0;
+  if (!m_arena.reserve(HugeArena::rounded(bytes) + floatBytes)) {
+    return Status::failed(Outcome::OutOfMemory, "no memory for " + std::to_string(maxRows) +
+                                                    " rows of " + std::to_string(maxCols) +
+                                                    " activations (" +
+                                                    std::to_string(bytes + floatBytes) + " bytes)");
+  }
+  std::byte* values = m_arena.allocate(bytes);
+  m_form = form;
+  m_groups = form == RowForm::Int8 ? reinterpret_cast<QuantizedGroup*>(values) : nullptr;
+  m_pairs = form == RowForm::Bf16 ? reinterpret_cast<std::uint16_t*>(values) : nullptr;
   m_floats = keep ? reinterpret_cast<float*>(m_arena.allocate(floatBytes)) : nullptr;
   m_numRows = m_numCols = m_numGroups = 0;
   return Status::ok();

@@ -1,7 +1,8 @@
-// Activations as the matrix kernels read them: int8 in groups of 32, one cache line a group.
+// Activations as the matrix kernels read them: int8 in groups of 32, or bf16 for tile registers.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/core/quant_group.h"
 #include "kernels/core/status.h"
@@ -12,12 +13,19 @@ namespace kernels::cpu {
 
 enum class KeepFloats : bool { No, Yes };
 
+// Int8: a row's groups beside each other, one cache line a group. Bf16: blocks of up to 16 rows,
+// [block][group][16 pairs][rows of a block][2], as a tile register holds the second operand; one
+// row alone is simply its values.
+enum class RowForm : std::uint8_t { Int8, Bf16 };
+
 // Scratch for up to maxRows x maxCols; the shape in use may change from product to product.
 // Thread-compatible; different rows may be written by different threads.
 class QuantizedRows {
  public:
-  // keepFloats: room for the f32 values too, which F32, F16 and BF16 weights are multiplied with.
-  Status reserve(int maxRows, int maxCols, KeepFloats keepFloats);
+  static constexpr int kRowsPerBlock = 16;  // at most
+
+  // keepFloats: room for the f32 values too, which plain float weights are multiplied with.
+  Status reserve(int maxRows, int maxCols, KeepFloats keepFloats, RowForm form);
   // cols need not fill the last group. The contents are undefined afterwards.
   void setShape(int numRows, int cols);
 
@@ -27,15 +35,30 @@ class QuantizedRows {
 
   int numGroups() const { return m_numGroups; }
 
-  int rowStride() const { return strideOf(m_numGroups); }  // groups from one row to the next
+  RowForm form() const { return m_form; }
+
+  int rowStride() const { return strideOf(m_numGroups); }  // Int8: groups from one row to the next
 
   bool hasFloats() const { return m_floats != nullptr; }
 
   std::size_t bytes() const { return m_arena.capacity(); }
 
+  // Int8.
   QuantizedGroup* row(int row) { return m_groups + offset(row); }
 
   const QuantizedGroup* row(int row) const { return m_groups + offset(row); }
+
+  // Bf16: rows that lie between each other; from one block of them to the next, in values; and
+  // where a row's first pair of a group is.
+  int rowsPerBlock() const { return m_numRows < kRowsPerBlock ? m_numRows : kRowsPerBlock; }
+
+  std::ptrdiff_t blockStride() const {
+    return std::ptrdiff_t{m_numGroups} * kGroupSize * rowsPerBlock();
+  }
+
+  std::uint16_t* pairs(int row, int group) { return m_pairs + pairsAt(row, group); }
+
+  const std::uint16_t* pairs(int row, int group) const { return m_pairs + pairsAt(row, group); }
 
   // Whole groups: zeros follow the last value.
   float* floats(int row) { return m_floats + std::ptrdiff_t{row} * m_numGroups * kGroupSize; }
@@ -45,16 +68,23 @@ class QuantizedRows {
   }
 
  private:
-  // Readable behind the last row: tile registers take 16 rows, wanted or not.
-  static constexpr std::size_t kSpareRows = 15;
-
   // An odd number of cache lines, so that rows do not all fall into the same cache sets.
   static constexpr int strideOf(int numGroups) { return numGroups | 1; }
 
   std::ptrdiff_t offset(int row) const { return std::ptrdiff_t{row} * rowStride(); }
 
+  std::ptrdiff_t pairsAt(int row, int group) const {
+    const int perBlock = rowsPerBlock();
+    return row / perBlock * blockStride() + std::ptrdiff_t{group} * kGroupSize * perBlock +
+           row % perBlock * 2;
+  }
+
+  static std::size_t valueBytes(int maxRows, int maxGroups, RowForm form);
+
   HugeArena m_arena;
+  RowForm m_form = RowForm::Int8;
   QuantizedGroup* m_groups = nullptr;
+  std::uint16_t* m_pairs = nullptr;
   float* m_floats = nullptr;
   int m_numRows = 0, m_numCols = 0, m_numGroups = 0;
 };

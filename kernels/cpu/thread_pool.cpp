@@ -14,7 +14,21 @@ namespace {
 // Longer than the serial stretch between two jobs of a step, far shorter than a time slice.
 constexpr std::chrono::microseconds kSpinTime{40};
 constexpr int kPiecesPerThread = 4;
-constexpr std::uint64_t kLeftMask = 0xffffffffull;
+// A share's word: 28 bits of the job's number, then first item and end.
+constexpr int kItemBits = 18;
+constexpr std::uint64_t kItemMask = (1u << kItemBits) - 1;
+
+struct Items {
+  std::uint64_t job, first, end;
+};
+
+constexpr std::uint64_t wordOf(const Items& items) {
+  return items.job << (2 * kItemBits) | items.first << kItemBits | items.end;
+}
+
+constexpr Items itemsOf(std::uint64_t word) {
+  return {word >> (2 * kItemBits), word >> kItemBits & kItemMask, word & kItemMask};
+}
 
 void pauseBriefly() {
 #if defined(__x86_64__)
@@ -37,7 +51,8 @@ bool spinUntil(Ready&& isReady) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int numThreads) {
+ThreadPool::ThreadPool(int numThreads)
+    : m_shares(static_cast<std::size_t>(std::max(numThreads, 1))) {
   m_workers.reserve(static_cast<std::size_t>(std::max(numThreads, 1) - 1));
   try {
     for (int thread = 1; thread < numThreads; ++thread) {
@@ -73,14 +88,26 @@ void ThreadPool::runJob(int numItems, Body body, const void* context) {
     for (int item = 0; item < numItems; ++item) body(context, item, 0);
     return;
   }
-  // Plain stores are enough: the last job is over, so nobody holds an item, and the ticket below
-  // publishes them.
   m_body.store(body, std::memory_order_relaxed);
   m_context.store(context, std::memory_order_relaxed);
-  m_numItems.store(numItems, std::memory_order_relaxed);
+  constexpr int kMost = static_cast<int>(kItemMask);
+  for (int first = 0; first < numItems; first += kMost) {
+    runBatch(first, std::min(kMost, numItems - first));
+  }
+}
+
+// Plain stores are enough: the last batch is over, so nobody holds an item, and the words of the
+// shares publish them.
+void ThreadPool::runBatch(int firstItem, int numItems) {
+  m_firstItem.store(firstItem, std::memory_order_relaxed);
   m_unfinished.store(numItems, std::memory_order_relaxed);
-  const std::uint64_t job = (m_ticket.load(std::memory_order_relaxed) >> 32) + 1;
-  m_ticket.store(job << 32 | static_cast<std::uint64_t>(numItems));
+  ++m_job;
+  std::uint64_t first = 0;
+  for (std::size_t thread = 0; thread < m_shares.size(); ++thread) {
+    const std::uint64_t end = static_cast<std::uint64_t>(numItems) * (thread + 1) / m_shares.size();
+    m_shares[thread].word.store(wordOf({m_job, first, end}));
+    first = end;
+  }
   if (m_numSleeping.load() > 0) {
     { std::lock_guard lock(m_mutex); }  // a worker past its last look is now inside wait()
     m_workWake.notify_all();
@@ -90,25 +117,42 @@ void ThreadPool::runJob(int numItems, Body body, const void* context) {
   waitForEnd();
 }
 
-bool ThreadPool::workOnce(int thread) {
-  std::uint64_t ticket = m_ticket.load(std::memory_order_acquire);
+// One's own from the front, another's from the back.
+bool ThreadPool::takeItem(int thread, int from) {
+  std::atomic<std::uint64_t>& share = m_shares[static_cast<std::size_t>(from)].word;
+  std::uint64_t word = share.load(std::memory_order_acquire);
   for (;;) {
-    const int left = static_cast<int>(ticket & kLeftMask);
-    if (left == 0) return false;
+    Items items = itemsOf(word);
+    if (items.first == items.end) return false;
     const Body body = m_body.load(std::memory_order_relaxed);
     const void* context = m_context.load(std::memory_order_relaxed);
-    const int item = m_numItems.load(std::memory_order_relaxed) - left;
-    if (!m_ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
-                                        std::memory_order_acquire)) {
+    const int start = m_firstItem.load(std::memory_order_relaxed);
+    const std::uint64_t item = thread == from ? items.first++ : --items.end;
+    if (!share.compare_exchange_weak(word, wordOf(items), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
       continue;
     }
-    body(context, item, thread);
+    body(context, start + static_cast<int>(item), thread);
     if (m_unfinished.fetch_sub(1) == 1 && m_isCallerSleeping.load()) {
       { std::lock_guard lock(m_mutex); }
       m_endWake.notify_one();
     }
     return true;
   }
+}
+
+bool ThreadPool::workOnce(int thread) {
+  for (int i = 0; i < numThreads(); ++i) {
+    if (takeItem(thread, (thread + i) % numThreads())) return true;
+  }
+  return false;
+}
+
+bool ThreadPool::hasItems() const {
+  return std::any_of(m_shares.begin(), m_shares.end(), [](const Share& share) {
+    const Items items = itemsOf(share.word.load());
+    return items.first != items.end;
+  });
 }
 
 void ThreadPool::workerLoop(int thread) {
@@ -119,7 +163,7 @@ void ThreadPool::workerLoop(int thread) {
 
 void ThreadPool::waitForWork() {
   const auto isReady = [this] {
-    return (m_ticket.load() & kLeftMask) != 0 || m_isStopping.load(std::memory_order_relaxed);
+    return hasItems() || m_isStopping.load(std::memory_order_relaxed);
   };
   if (spinUntil(isReady)) return;
   std::unique_lock lock(m_mutex);

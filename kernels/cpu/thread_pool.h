@@ -12,8 +12,10 @@
 namespace kernels::cpu {
 
 // run() and runRanges() belong to one thread at a time (the engine thread) and do not nest.
-// Items are handed out one by one, so a thread that another program holds up only delays the item
-// it has in hand: a job ends when its items are done, not when every worker has looked in.
+// Each thread has a share of neighbouring items, which it takes in order: what they read is one
+// stream. Who has none left takes the last of another's, so that a thread which another program
+// holds up only delays the item it has in hand: a job ends when its items are done, not when every
+// worker has looked in.
 class ThreadPool {
  public:
   // numThreads >= 1 counts the caller; numThreads - 1 workers are started. Throws std::system_error
@@ -23,7 +25,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int numThreads() const { return static_cast<int>(m_workers.size()) + 1; }
+  int numThreads() const { return static_cast<int>(m_shares.size()); }
 
   // fn(item, thread) once for each item of [0, numItems), in any order, on threads
   // [0, numThreads()); the caller is thread 0. What fn wrote is visible when run() returns.
@@ -53,21 +55,30 @@ class ThreadPool {
   using Body = void (*)(const void* context, int item, int thread);
 
   void stopWorkers();
+
+  // The items of a job that a thread has left, in one word: number of the job, first item, end. It
+  // is changed only by exchanging the whole word, so a late thread that still looks at an older job
+  // finds none left or loses the exchange: it never runs what it read of another job.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> word{0};
+  };
+
   int pieceSize(int count, int grain) const;
   void runJob(int numItems, Body body, const void* context);
+  void runBatch(int firstItem, int numItems);
+  bool takeItem(int thread, int from);
   bool workOnce(int thread);  // false when no item is left
+  bool hasItems() const;
   void workerLoop(int thread);
   void waitForWork();
   void waitForEnd();
 
-  // One word says which job it is (high half) and how many of its items are still to be handed out
-  // (low half). A thread takes an item by counting it down, so a late thread that still looks at an
-  // older job finds zero left or loses the exchange: it never runs what it read of another job.
-  alignas(64) std::atomic<std::uint64_t> m_ticket{0};
+  std::vector<Share> m_shares;                   // of each thread
   alignas(64) std::atomic<int> m_unfinished{0};  // items of the job not yet done
   alignas(64) std::atomic<Body> m_body{nullptr};
   std::atomic<const void*> m_context{nullptr};
-  std::atomic<int> m_numItems{0};
+  std::atomic<int> m_firstItem{0};  // that the shares count from
+  std::uint64_t m_job = 0;
 
   alignas(64) std::mutex m_mutex;
   std::condition_variable m_workWake, m_endWake;

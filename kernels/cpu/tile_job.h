@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/cpu/quantized_group.h"
 #include "kernels/cpu/tile_layout.h"
@@ -19,17 +20,24 @@ struct TileJob {
   const QuantizedGroup* groups = nullptr;  // [numRows, rowStride], numGroups of each row
   std::ptrdiff_t rowStride = 0;
   const float* floats = nullptr;  // [numRows, numGroups * 32]; plain-float layouts only
+  // RowForm::Bf16 instead of `groups`: the block the first row is in, and its number there.
+  const std::uint16_t* pairs = nullptr;
+  int rowsPerBlock = 0, rowInBlock = 0;
   float* out = nullptr;           // [numRows, ldOut]
   std::ptrdiff_t ldOut = 0;
 };
 
 // in[count * 32] -> out[count]
 using QuantizeFunction = void(const float* in, int count, QuantizedGroup* out);
+// in[count * 32] -> pairs of bf16, `stride` values from one to the next
+using RoundFunction = void(const float* in, int count, std::uint16_t* out, std::ptrdiff_t stride);
 using MultiplyFunction = void(const TileJob& job);
 
 QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;
 MultiplyFunction multiplyQuantizedAvx2, multiplyQuantizedAvxVnni, multiplyQuantizedAvx512Vnni;
+RoundFunction roundRowAvx512Vnni;
 MultiplyFunction multiplyQuantizedAmx, multiplyQuantizedEmulatedAmx;
+MultiplyFunction multiplyRoundedAmxBf16, multiplyRoundedEmulatedAmxBf16;
 MultiplyFunction multiplyFloatsAvx2, multiplyFloatsAvx512Vnni;
 
 }  // namespace kernels::cpu

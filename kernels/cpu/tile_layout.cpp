@@ -4,58 +4,54 @@
 
 namespace kernels::cpu {
 
-TileLayout tileLayoutOf(DType type) {
+TileLayout tileLayoutOf(DType type, CodeOrder order) {
   switch (type) {
     case DType::F32:
-      return {CodeLayout::F32, ScaleLayout::None};
+      return {CodeLayout::F32, ScaleLayout::None, order};
     case DType::F16:
-      return {CodeLayout::F16, ScaleLayout::None};
+      return {CodeLayout::F16, ScaleLayout::None, order};
     case DType::BF16:
-      return {CodeLayout::BF16, ScaleLayout::None};
+      return {CodeLayout::BF16, ScaleLayout::None, order};
     case DType::Q4_0:
-      return {CodeLayout::Nibble, ScaleLayout::Half};
+      return {CodeLayout::Nibble, ScaleLayout::Half, order};
     case DType::Q4_1:
-      return {CodeLayout::Nibble, ScaleLayout::HalfMin};
+      return {CodeLayout::Nibble, ScaleLayout::HalfMin, order};
     case DType::Q5_0:
-      return {CodeLayout::Five, ScaleLayout::Half};
+      return {CodeLayout::Five, ScaleLayout::Half, order};
     case DType::Q5_1:
-      return {CodeLayout::Five, ScaleLayout::HalfMin};
+      return {CodeLayout::Five, ScaleLayout::HalfMin, order};
     case DType::Q8_0:
-      return {CodeLayout::Byte, ScaleLayout::Half};
+      return {CodeLayout::Byte, ScaleLayout::Half, order};
     case DType::Q2_K:
-      return {CodeLayout::Two, ScaleLayout::Super16Min};
+      return {CodeLayout::Two, ScaleLayout::Super16Min, order};
     case DType::Q3_K:
-      return {CodeLayout::Three, ScaleLayout::Super16};
+      return {CodeLayout::Three, ScaleLayout::Super16, order};
     case DType::Q4_K:
-      return {CodeLayout::Nibble, ScaleLayout::SuperMin};
+      return {CodeLayout::Nibble, ScaleLayout::SuperMin, order};
     case DType::Q5_K:
-      return {CodeLayout::Five, ScaleLayout::SuperMin};
+      return {CodeLayout::Five, ScaleLayout::SuperMin, order};
     case DType::Q6_K:
-      return {CodeLayout::Six, ScaleLayout::Super16};
+      return {CodeLayout::Six, ScaleLayout::Super16, order};
     case DType::IQ4_NL:
-      return {CodeLayout::NibbleTable, ScaleLayout::Half};
+      return {CodeLayout::NibbleTable, ScaleLayout::Half, order};
     case DType::IQ4_XS:
-      return {CodeLayout::NibbleTable, ScaleLayout::Super};
+      return {CodeLayout::NibbleTable, ScaleLayout::Super, order};
   }
   return {};
 }
 
-const char* slowReason(DType type) {
-  switch (type) {
-    case DType::F32:
-    case DType::F16:
-    case DType::BF16:
-      return "multiplied in float32 without int8 dot instructions";
-    default:
-      return nullptr;
-  }
+const char* slowReason(TileLayout layout) {
+  if (!isPlainFloat(layout)) return nullptr;
+  return layout.order == CodeOrder::ByColumn
+             ? "multiplied in float32 without tile registers"
+             : "multiplied in float32 without int8 dot instructions";
 }
 
-std::string slowFormatsNote(std::span<const DType> types) {
+std::string slowFormatsNote(std::span<const DType> types, CodeOrder order) {
   std::string note;
   for (int t = 0; t < kNumDTypes; ++t) {
     const auto type = static_cast<DType>(t);
-    const char* reason = slowReason(type);
+    const char* reason = slowReason(tileLayoutOf(type, order));
     if (reason == nullptr || std::find(types.begin(), types.end(), type) == types.end()) continue;
     note += std::string(note.empty() ? "slow weights: " : "; ") + dtypeInfo(type).name + " is " +
             reason;
@@ -64,7 +60,8 @@ std::string slowFormatsNote(std::span<const DType> types) {
 }
 
 bool isPlainFloat(TileLayout layout) {
-  return layout.scales == ScaleLayout::None;
+  const bool isTiled = layout.codes == CodeLayout::BF16 && layout.order == CodeOrder::ByColumn;
+  return layout.scales == ScaleLayout::None && !isTiled;
 }
 
 bool hasSuperBlocks(TileLayout layout) {

@@ -13,8 +13,14 @@ namespace kernels::cpu {
 inline constexpr int kTileColumns = 32;    // output columns of a tile
 inline constexpr int kGroupsPerSuper = 8;  // a super-block is 256 weights of a row
 
-// Codes of one group (32 weights of each of the 32 columns), unsigned. Step s of a group is weights
-// 4s .. 4s+3; every plane is [..][32 columns][4 weights]:
+// Which way the codes of a group lie: ByStep, so that a vector register's lanes are output columns
+// (dot instructions); or ByColumn, so that they are the 32 weights of one column (tile registers).
+// Either takes the same bytes.
+enum class CodeOrder : std::uint8_t { ByStep, ByColumn };
+
+// Codes of one group (32 weights of each of the 32 columns), unsigned.
+//
+// ByStep: step s of a group is weights 4s .. 4s+3; every plane is [..][32 columns][4 weights]:
 //   Nibble       512 B: [s = 0..3], low nibble = step s, high nibble = step s+4
 //   NibbleTable  512 B: the same; a nibble is an index into the 16 levels of IQ4
 //   Five         640 B: Nibble, then 128 B whose bit s is the fifth bit of step s
@@ -26,6 +32,17 @@ inline constexpr int kGroupsPerSuper = 8;  // a super-block is 256 weights of a 
 //                that the zero point is 32 as in Six
 //   Byte        1024 B: [s = 0..7]
 // F16, BF16 and F32 hold plain values instead: [32 weights][32 columns].
+//
+// ByColumn: lines of 32 16-bit lanes, one for each weight, in which several columns have their bits
+// from the lowest up:
+//   Nibble, NibbleTable  8 lines of 4 columns
+//   Five                 Nibble, then [32 columns] 32 bits, the fifth ones of a column's weights
+//   Six                  Nibble, then 4 lines of 8 columns, the fifth and sixth bits
+//   Two                  4 lines of 8 columns
+//   Three                Two, then 2 lines of 16 columns, the third bits
+//   Byte                 [32 columns][16 even, 16 odd weights], signed
+//   BF16                 [32 columns][32 weights]
+// F16 and F32 as above.
 enum class CodeLayout : std::uint8_t {
   Nibble,
   NibbleTable,
@@ -49,14 +66,16 @@ enum class ScaleLayout : std::uint8_t { None, Half, HalfMin, Super, SuperMin, Su
 struct TileLayout {
   CodeLayout codes = CodeLayout::Nibble;
   ScaleLayout scales = ScaleLayout::None;
+  CodeOrder order = CodeOrder::ByStep;
 };
 
-TileLayout tileLayoutOf(DType type);
-// What keeps weights of this format from the speed of the others, as a clause; null when nothing
+TileLayout tileLayoutOf(DType type, CodeOrder order);
+// What keeps weights of this layout from the speed of the others, as a clause; null when nothing
 // does.
-const char* slowReason(DType type);
+const char* slowReason(TileLayout layout);
 // One sentence that names every slow format among `types`; empty when there is none.
-std::string slowFormatsNote(std::span<const DType> types);
+std::string slowFormatsNote(std::span<const DType> types, CodeOrder order);
+// True for weights that are multiplied with the f32 rows, in f32.
 bool isPlainFloat(TileLayout layout);
 bool hasSuperBlocks(TileLayout layout);
 // Bytes of one group's codes; of what follows the codes; of a super-block's header. Multiples

@@ -26,6 +26,7 @@ FULL = [
     Case("8 users, busy loop beside", 128, 64, users=8, beside_busy_loop=True, target=(8.0, 4.0)),
     Case("32 users, busy loop beside", 128, 64, users=32, beside_busy_loop=True, target=(8.0, 4.0)),
 ]
+TILE_PREFILL_TARGET = 8.0  # instead, on every file, where there are tile registers
 QUICK = [
     Case("prefill 512", 512, 1, is_prefill=True, target=(5.0, 3.0)),
     Case("decode 1 user", 16, 64, target=(2.5, 2.0)),

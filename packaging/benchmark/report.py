@@ -1,6 +1,8 @@
 """Rows, the table, and which of them miss."""
 import statistics
 
+from cases import TILE_PREFILL_TARGET
+
 
 def median(values):
     known = [value for value in values if value is not None]
@@ -11,6 +13,8 @@ def throughput_row(case, ours, theirs, is_default):
     """One case over its rounds; ours: what ours.measure gave, theirs: tokens a second."""
     mine, other = median(o["rate"] for o in ours), median(theirs)
     target = case.target[0 if is_default else 1]
+    if case.is_prefill and ours[0]["isa"].startswith("amx"):
+        target = TILE_PREFILL_TARGET
     ratio = mine / other if mine and other else None
     return {"tessera": mine, "peer": other, "ratio": ratio, "target": target,
             "bandwidth_fraction": median(o["bandwidth_fraction"] for o in ours),

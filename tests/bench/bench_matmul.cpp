@@ -37,30 +37,33 @@ struct Copies {
   std::vector<PackedMatrix> matrices;
 };
 
-Copies packCopies(DType type) {
+Copies packCopies(DType type, CodeOrder order) {
   const fixture::Weights weights = fixture::randomWeights(type, kColumns, kCols, 1);
   Copies out;
   ThreadPool pool(1);
-  const std::size_t bytes = PackedMatrix({weights.view}).packedBytes();
+  const std::size_t bytes = PackedMatrix({weights.view}, order).packedBytes();
   out.arena.reserve(bytes * kCopies);
   for (int i = 0; i < kCopies; ++i) {
-    out.matrices.emplace_back(std::vector{weights.view});
+    out.matrices.emplace_back(std::vector{weights.view}, order);
     if (!out.matrices.back().pack(out.arena.allocate(bytes), pool).isOk()) std::abort();
   }
   return out;
 }
 
-double g_peakGops[4], g_readGBs;
+double g_peakGops[5], g_readGBs;
 
 void multiply(benchmark::State& state, Isa isa, DType type) {
   const int numRows = static_cast<int>(state.range(0));
-  static DType packedType{};
-  static std::unique_ptr<Copies> copies;  // of the type measured last
-  if (!copies || packedType != type) copies = std::make_unique<Copies>(packCopies(type));
-  packedType = type;
   const Matmul matmul(isa);
+  const std::pair wanted(type, matmul.codeOrder());
+  static std::pair<DType, CodeOrder> packed{};
+  static std::unique_ptr<Copies> copies;  // of what was measured last
+  if (!copies || packed != wanted) {
+    copies = std::make_unique<Copies>(packCopies(type, matmul.codeOrder()));
+  }
+  packed = wanted;
   QuantizedRows rows;
-  if (!rows.reserve(numRows, kCols, KeepFloats::Yes).isOk()) std::abort();
+  if (!rows.reserve(numRows, kCols, KeepFloats::Yes, matmul.rowForm()).isOk()) std::abort();
   rows.setShape(numRows, kCols);
   const std::vector<float> x = fixture::randomActivations(numRows, kCols, 2);
   for (int r = 0; r < numRows; ++r) matmul.quantizeRow(x.data() + r * kCols, rows, r);
@@ -85,24 +88,24 @@ void multiply(benchmark::State& state, Isa isa, DType type) {
 void quantize(benchmark::State& state, Isa isa) {
   const Matmul matmul(isa);
   QuantizedRows rows;
-  if (!rows.reserve(1, kCols, KeepFloats::No).isOk()) std::abort();
+  if (!rows.reserve(1, kCols, KeepFloats::No, matmul.rowForm()).isOk()) std::abort();
   rows.setShape(1, kCols);
   const std::vector<float> x = fixture::randomActivations(1, kCols, 2);
   for (auto _ : state) {
     matmul.quantizeRow(x.data(), rows, 0);
-    benchmark::DoNotOptimize(rows.row(0));
+    benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * kCols);
 }
 
-void pack(benchmark::State& state, DType type) {
+void pack(benchmark::State& state, DType type, CodeOrder order) {
   const fixture::Weights weights = fixture::randomWeights(type, kColumns, kCols, 1);
   ThreadPool pool(1);
   HugeArena arena;
-  arena.reserve(PackedMatrix({weights.view}).packedBytes());
+  arena.reserve(PackedMatrix({weights.view}, order).packedBytes());
   std::byte* memory = arena.allocate(arena.capacity());
   for (auto _ : state) {
-    PackedMatrix matrix({weights.view});
+    PackedMatrix matrix({weights.view}, order);
     if (!matrix.pack(memory, pool).isOk()) std::abort();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(weights.bytes.size()));
@@ -123,8 +126,13 @@ void registerAll() {
   }
   for (int t = 0; t < kernels::kNumDTypes; ++t) {
     const auto type = static_cast<DType>(t);
-    benchmark::RegisterBenchmark((std::string("pack/") + kernels::dtypeInfo(type).name).c_str(),
-                                 [type](benchmark::State& state) { pack(state, type); });
+    const std::string name = std::string("/") + kernels::dtypeInfo(type).name;
+    for (const auto& [orderName, order] : {std::pair("pack", CodeOrder::ByStep),
+                                           std::pair("pack_by_column", CodeOrder::ByColumn)}) {
+      benchmark::RegisterBenchmark(
+          (orderName + name).c_str(),
+          [type, order = order](benchmark::State& state) { pack(state, type, order); });
+    }
   }
 }
 

@@ -58,6 +58,7 @@ void TestCliSameAnswers::theAnswersDoNotDependOnTheKnobs_data() {
   for (const kernels::cpu::Isa isa : kernels::cpu::supportedIsas()) {
     if (isa == kernels::cpu::Isa::Avx2) isas << "avx2";
     if (isa == kernels::cpu::Isa::Avx512Vnni) isas << "avx512vnni";
+    if (isa == kernels::cpu::Isa::AmxBf16) isas << "amx-bf16";
   }
   for (const QString& isa : isas) {
     for (const char* knobs :

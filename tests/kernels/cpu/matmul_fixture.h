@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/core/float_bits.h"
+#include "kernels/core/quant_group.h"
 #include "kernels/core/unpack.h"
 #include "kernels/core/weight_view.h"
 #include "kernels/cpu/matmul.h"
@@ -32,6 +33,35 @@ struct Weights {
     return out;
   }
 };
+
+// What tile registers are given for a weight: its f32 value made by one fma, to the nearest bf16,
+// ties away from zero.
+inline float roundedWeight(const kernels::QuantGroup& group, int i) {
+  const int half = i / 16;
+  const float scale = group.scale * static_cast<float>(group.subScale[half]);
+  const float min =
+      group.hasMin ? -(group.minScale * static_cast<float>(group.subMin[half])) : 0.0f;
+  const float value = std::fma(static_cast<float>(group.codes[i] - group.zero), scale, min);
+  const auto bits = std::bit_cast<std::uint32_t>(value) + 0x8000u;
+  return std::bit_cast<float>(bits & 0xFFFF0000u);
+}
+
+// Row `r` of a quantised matrix so rounded.
+inline std::vector<float> roundedRow(const Weights& weights, std::int64_t r) {
+  const kernels::DTypeInfo& info = kernels::dtypeInfo(weights.view.type);
+  const std::size_t stride = kernels::rowBytes(weights.view.type, weights.view.cols);
+  const std::byte* block = weights.view.data + static_cast<std::size_t>(r) * stride;
+  std::vector<float> out;
+  for (std::int64_t k = 0; k < weights.view.cols; k += info.elementsPerBlock) {
+    for (int g = 0; g < info.elementsPerBlock / 32; ++g) {
+      kernels::QuantGroup group;
+      kernels::decodeGroup(weights.view.type, block, g, group);
+      for (int i = 0; i < 32; ++i) out.push_back(roundedWeight(group, i));
+    }
+    block += info.bytesPerBlock;
+  }
+  return out;
+}
 
 // Where the f16 scales of a block are; every other byte of a block may hold anything.
 inline std::vector<std::size_t> scaleOffsets(DType type) {

@@ -21,21 +21,33 @@ const char* nameOf(Isa isa) {
   return kernels::cpu::isaName(isa);
 }
 
-// A packed matrix with the memory it lies in.
-struct Packed {
+// A matrix in one of the orders that kernels want, with the memory it lies in.
+struct PackedOnce {
   HugeArena arena;
   PackedMatrix matrix;
 
-  explicit Packed(std::vector<kernels::WeightView> sources) : matrix(std::move(sources)) {
+  PackedOnce(const std::vector<kernels::WeightView>& sources, CodeOrder order)
+      : matrix(sources, order) {
     ThreadPool pool(2);
     arena.reserve(matrix.packedBytes());
     if (!matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk()) qFatal("cannot pack");
   }
 };
 
+struct Packed {
+  PackedOnce bySteps, byColumns;
+
+  explicit Packed(const std::vector<kernels::WeightView>& sources)
+      : bySteps(sources, CodeOrder::ByStep), byColumns(sources, CodeOrder::ByColumn) {}
+
+  const PackedMatrix& of(const Matmul& matmul) const {
+    return matmul.codeOrder() == CodeOrder::ByStep ? bySteps.matrix : byColumns.matrix;
+  }
+};
+
 void quantize(const Matmul& matmul, const std::vector<float>& x, int rows, QuantizedRows& out) {
   const int cols = static_cast<int>(x.size()) / rows;
-  if (!out.reserve(rows, cols, KeepFloats::Yes).isOk()) qFatal("no memory");
+  if (!out.reserve(rows, cols, KeepFloats::Yes, matmul.rowForm()).isOk()) qFatal("no memory");
   out.setShape(rows, cols);
   for (int r = 0; r < rows; ++r) {
     matmul.quantizeRow(x.data() + static_cast<std::ptrdiff_t>(r) * cols, out, r);
@@ -62,9 +74,13 @@ bool hasSameBits(const float* a, const float* b, std::size_t count) {
   return std::memcmp(a, b, count * sizeof(float)) == 0;
 }
 
-// What a row's activation is to the kernels: the int8 value, or the float itself.
+// What a row's activation is to the kernels: the int8 or bf16 value, or the float itself.
 double activation(const QuantizedRows& rows, bool isFloat, int row, int k) {
   if (isFloat) return static_cast<double>(rows.floats(row)[k]);
+  if (rows.form() == RowForm::Bf16) {
+    const std::uint16_t* pairs = rows.pairs(row, k / 32) + k % 32 / 2 * 2 * rows.rowsPerBlock();
+    return static_cast<double>(kernels::floatOfBf16(pairs[k % 2]));
+  }
   const QuantizedGroup& group = rows.row(row)[k / 32];
   return static_cast<double>(group.scale) * static_cast<double>(group.values[k % 32]);
 }
@@ -73,10 +89,13 @@ double activation(const QuantizedRows& rows, bool isFloat, int row, int k) {
 double worstError(const Weights& weights,
                   const QuantizedRows& rows,
                   const std::vector<float>& out) {
-  const bool isFloat = !kernels::isQuantized(weights.view.type);
+  const bool isRounded = rows.form() == RowForm::Bf16,
+             isBlocks = kernels::isQuantized(weights.view.type);
+  const bool isFloat = !isBlocks && !(isRounded && weights.view.type == DType::BF16);
   double worst = 0.0;
   for (std::int64_t c = 0; c < weights.view.rows; ++c) {
-    const std::vector<float> w = weights.row(c);
+    const std::vector<float> w =
+        isRounded && isBlocks ? fixture::roundedRow(weights, c) : weights.row(c);
     for (int r = 0; r < rows.numRows(); ++r) {
       double sum = 0.0, magnitude = 0.0;
       for (int k = 0; k < rows.cols(); ++k) {
@@ -95,6 +114,34 @@ double worstError(const Weights& weights,
   return worst;
 }
 
+// Sums of int8 are exact within a group; those of bf16 are rounded at every step.
+double limitOf(const QuantizedRows& rows) {
+  return rows.form() == RowForm::Int8 ? 5e-7 : 1e-6;
+}
+
+// A whole matrix of one part, for the kernels themselves.
+TileJob jobOf(const PackedMatrix& matrix, const QuantizedRows& rows, float* out) {
+  const PackedMatrix::Part& part = matrix.parts()[0];
+  TileJob job;
+  job.layout = part.layout;
+  job.tiles = matrix.tile(0);
+  job.tileBytes = part.tileBytes;
+  job.numTiles = part.numTiles;
+  job.numColumns = part.numColumns;
+  job.numGroups = matrix.numGroups();
+  job.numRows = rows.numRows();
+  job.out = out;
+  job.ldOut = part.numColumns;
+  if (rows.form() == RowForm::Int8) {
+    job.groups = rows.row(0);
+    job.rowStride = rows.rowStride();
+  } else {
+    job.pairs = rows.pairs(0, 0);
+    job.rowsPerBlock = rows.rowsPerBlock();
+  }
+  return job;
+}
+
 }  // namespace
 
 class TestMatmul : public QObject {
@@ -111,6 +158,10 @@ class TestMatmul : public QObject {
   void emulatedTilesGiveTheSameBits_data() { addTypes(); }
 
   void emulatedTilesGiveTheSameBits();
+
+  void bf16TilesDoAsTheyAreEmulated_data() { addTypes(); }
+
+  void bf16TilesDoAsTheyAreEmulated();
   void plainRowsNeedNotFillTheirLastGroup();
 
   void aRowDoesNotDependOnItsCompanyOrTheTiling_data() { addTypes(); }
@@ -168,8 +219,8 @@ void TestMatmul::productsMatchDoubleArithmetic() {
     for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 16, 31, 32, 33, 64, 70}) {
       QuantizedRows rows;
       quantize(matmul, fixture::randomActivations(numRows, cols, 5), numRows, rows);
-      const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
-      QVERIFY2(error < 5e-7,
+      const double error = worstError(weights, rows, wholeProduct(matmul, packed.of(matmul), rows));
+      QVERIFY2(error < limitOf(rows),
                qPrintable(QString("%1, %2 rows: %3").arg(nameOf(isa)).arg(numRows).arg(error)));
     }
   }
@@ -185,9 +236,10 @@ void TestMatmul::everyInstructionSetGivesTheSameBits() {
     std::vector<float> first;
     for (Isa isa : m_isas) {
       const Matmul matmul(isa);
+      if (matmul.rowForm() != RowForm::Int8) continue;  // a recipe of its own
       QuantizedRows rows;
       quantize(matmul, x, numRows, rows);
-      const std::vector<float> out = wholeProduct(matmul, packed.matrix, rows);
+      const std::vector<float> out = wholeProduct(matmul, packed.of(matmul), rows);
       if (first.empty()) first = out;
       QVERIFY2(hasSameBits(out.data(), first.data(), out.size()), nameOf(isa));
     }
@@ -209,24 +261,45 @@ void TestMatmul::emulatedTilesGiveTheSameBits() {
     for (int numRows : {1, 4, 5, 16, 17, 25, 33}) {
       QuantizedRows rows;
       quantize(matmul, fixture::randomActivations(numRows, cols, 12), numRows, rows);
-      const std::vector<float> expected = wholeProduct(matmul, packed.matrix, rows);
+      const std::vector<float> expected = wholeProduct(matmul, packed.of(matmul), rows);
       std::vector<float> out(expected.size(), 1e30f);
-      const PackedMatrix::Part& part = packed.matrix.parts()[0];
-      TileJob job;
-      job.layout = part.layout;
-      job.tiles = packed.matrix.tile(0);
-      job.tileBytes = part.tileBytes;
-      job.numTiles = part.numTiles;
-      job.numColumns = part.numColumns;
-      job.numGroups = packed.matrix.numGroups();
-      job.numRows = numRows;
-      job.groups = rows.row(0);
-      job.rowStride = rows.rowStride();
-      job.out = out.data();
-      job.ldOut = 66;
+      const TileJob job = jobOf(packed.of(matmul), rows, out.data());
       kernels::cpu::multiplyQuantizedEmulatedAmx(job);
       QVERIFY2(hasSameBits(out.data(), expected.data(), out.size()),
                qPrintable(QString("%1 columns, %2 rows").arg(cols).arg(numRows)));
+    }
+  }
+}
+
+// The bf16 recipe on emulated tiles, against float64 and, where there are tiles, against them.
+void TestMatmul::bf16TilesDoAsTheyAreEmulated() {
+  QFETCH(int, type);
+  const bool hasAvx512 = std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) > 0;
+  const bool hasTiles = std::count(m_isas.begin(), m_isas.end(), Isa::AmxBf16) > 0;
+  if (!hasAvx512) QSKIP("the AMX kernels need AVX-512 even where the tiles are emulated");
+  const auto dtype = static_cast<DType>(type);
+  if (!kernels::isQuantized(dtype) && dtype != DType::BF16) return;
+  for (int cols : {32, 96, 256, 608, 1024}) {
+    if (cols % kernels::dtypeInfo(dtype).elementsPerBlock != 0) continue;
+    const Weights weights = fixture::randomWeights(dtype, 66, cols, 21);
+    const PackedOnce packed({weights.view}, CodeOrder::ByColumn);
+    for (int numRows : {1, 2, 5, 16, 17, 33, 49}) {
+      const std::vector<float> x = fixture::randomActivations(numRows, cols, 12);
+      QuantizedRows rows;
+      QVERIFY(rows.reserve(numRows, cols, KeepFloats::No, RowForm::Bf16).isOk());
+      rows.setShape(numRows, cols);
+      for (int r = 0; r < numRows; ++r) {
+        kernels::cpu::roundRowAvx512Vnni(x.data() + r * cols, cols / 32, rows.pairs(r, 0),
+                                         2 * rows.rowsPerBlock());
+      }
+      std::vector<float> emulated(static_cast<std::size_t>(numRows) * 66, 1e30f), real = emulated;
+      kernels::cpu::multiplyRoundedEmulatedAmxBf16(jobOf(packed.matrix, rows, emulated.data()));
+      const double error = worstError(weights, rows, emulated);
+      QVERIFY2(error < limitOf(rows), qPrintable(QString("%1 rows: %2").arg(numRows).arg(error)));
+      if (!hasTiles) continue;
+      kernels::cpu::multiplyRoundedAmxBf16(jobOf(packed.matrix, rows, real.data()));
+      QVERIFY2(hasSameBits(real.data(), emulated.data(), real.size()),
+               qPrintable(QString("%1 inputs, %2 rows").arg(cols).arg(numRows)));
     }
   }
 }
@@ -241,8 +314,10 @@ void TestMatmul::plainRowsNeedNotFillTheirLastGroup() {
         for (int numRows : {1, 9}) {
           QuantizedRows rows;
           quantize(matmul, fixture::randomActivations(numRows, cols, 13), numRows, rows);
-          const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
-          QVERIFY2(error < 5e-7, qPrintable(QString("%1, %2 columns").arg(nameOf(isa)).arg(cols)));
+          const double error =
+              worstError(weights, rows, wholeProduct(matmul, packed.of(matmul), rows));
+          QVERIFY2(error < limitOf(rows),
+                   qPrintable(QString("%1, %2 columns").arg(nameOf(isa)).arg(cols)));
         }
       }
     }
@@ -254,22 +329,22 @@ void TestMatmul::aRowDoesNotDependOnItsCompanyOrTheTiling() {
   constexpr int kCols = 1536, kRows = 90;
   const Weights weights = fixture::randomWeights(static_cast<DType>(type), 109, kCols, 13);
   const Packed packed({weights.view});
-  const auto ld = static_cast<std::size_t>(packed.matrix.numColumns());
+  const auto ld = static_cast<std::size_t>(packed.bySteps.matrix.numColumns());
   for (Isa isa : m_isas) {
     const Matmul matmul(isa);
     QuantizedRows rows;
     quantize(matmul, fixture::randomActivations(kRows, kCols, 7), kRows, rows);
-    const std::vector<float> whole = wholeProduct(matmul, packed.matrix, rows);
+    const std::vector<float> whole = wholeProduct(matmul, packed.of(matmul), rows);
     for (int numRows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 31, 33, 63, 64, 65, 81, 88}) {
-      const MatmulRange range{1, 1 + numRows, 0, packed.matrix.numTiles()};
-      const std::vector<float> part = product(matmul, packed.matrix, rows, range);
+      const MatmulRange range{1, 1 + numRows, 0, packed.of(matmul).numTiles()};
+      const std::vector<float> part = product(matmul, packed.of(matmul), rows, range);
       QVERIFY2(hasSameBits(part.data(), whole.data() + ld, part.size()), nameOf(isa));
     }
     std::vector<float> byTile(whole.size());
-    for (int tile = packed.matrix.numTiles() - 1; tile >= 0; --tile) {
+    for (int tile = packed.of(matmul).numTiles() - 1; tile >= 0; --tile) {
       const MatmulRange range{0, kRows, tile, tile + 1};
-      matmul.multiplyTiles(packed.matrix, rows, range,
-                           byTile.data() + packed.matrix.firstColumnOfTile(tile),
+      matmul.multiplyTiles(packed.of(matmul), rows, range,
+                           byTile.data() + packed.of(matmul).firstColumnOfTile(tile),
                            static_cast<std::ptrdiff_t>(ld));
     }
     QVERIFY2(hasSameBits(byTile.data(), whole.data(), whole.size()), nameOf(isa));
@@ -284,10 +359,10 @@ void TestMatmul::longRowsAreCutIntoBlocksWithoutChangingBits() {
     const Matmul matmul(isa);
     QuantizedRows rows;
     quantize(matmul, fixture::randomActivations(kRows, kCols, 8), kRows, rows);
-    const std::vector<float> whole = wholeProduct(matmul, packed.matrix, rows);
-    QVERIFY(worstError(weights, rows, whole) < 5e-7);
+    const std::vector<float> whole = wholeProduct(matmul, packed.of(matmul), rows);
+    QVERIFY(worstError(weights, rows, whole) < limitOf(rows));
     for (int r = 0; r < kRows; ++r) {
-      const std::vector<float> one = product(matmul, packed.matrix, rows, {r, r + 1, 0, 1});
+      const std::vector<float> one = product(matmul, packed.of(matmul), rows, {r, r + 1, 0, 1});
       QVERIFY(hasSameBits(one.data(), whole.data() + static_cast<std::ptrdiff_t>(r) * 32, 32));
     }
   }
@@ -307,8 +382,8 @@ void TestMatmul::aBadRowIsNanAndHarmsNoOther() {
       quantize(matmul, x, kRows, good);
       x[kBad * kCols + 37] = poison;
       quantize(matmul, x, kRows, bad);
-      const std::vector<float> expected = wholeProduct(matmul, packed.matrix, good);
-      const std::vector<float> out = wholeProduct(matmul, packed.matrix, bad);
+      const std::vector<float> expected = wholeProduct(matmul, packed.of(matmul), good);
+      const std::vector<float> out = wholeProduct(matmul, packed.of(matmul), bad);
       for (std::size_t i = 0; i < out.size(); ++i) {
         if (i / 40 == kBad) {
           QVERIFY(!std::isfinite(out[i]));
@@ -347,8 +422,8 @@ void TestMatmul::extremeCodesDoNotOverflow() {
       const Matmul matmul(isa);
       QuantizedRows rows;
       quantize(matmul, x, kRows, rows);
-      const double error = worstError(weights, rows, wholeProduct(matmul, packed.matrix, rows));
-      QVERIFY2(error < 5e-7, qPrintable(QString("%1: %2").arg(nameOf(isa)).arg(error)));
+      const double error = worstError(weights, rows, wholeProduct(matmul, packed.of(matmul), rows));
+      QVERIFY2(error < limitOf(rows), qPrintable(QString("%1: %2").arg(nameOf(isa)).arg(error)));
     }
   }
 }
@@ -359,19 +434,19 @@ void TestMatmul::joinedMatricesEqualTheirParts() {
   const Weights k = fixture::randomWeights(DType::Q8_0, 33, kCols, 18);
   const Weights v = fixture::randomWeights(DType::F16, 5, kCols, 19);
   const Packed joined({q.view, k.view, v.view});
-  QCOMPARE(joined.matrix.numColumns(), 108);
-  QCOMPARE(joined.matrix.numTiles(), 3 + 2 + 1);
-  QVERIFY(joined.matrix.needsFloats());
+  QCOMPARE(joined.bySteps.matrix.numColumns(), 108);
+  QCOMPARE(joined.bySteps.matrix.numTiles(), 3 + 2 + 1);
+  QVERIFY(joined.bySteps.matrix.needsFloats());
   const std::vector<const Weights*> parts = {&q, &k, &v};
   for (Isa isa : m_isas) {
     const Matmul matmul(isa);
     QuantizedRows rows;
     quantize(matmul, fixture::randomActivations(kRows, kCols, 10), kRows, rows);
-    const std::vector<float> out = wholeProduct(matmul, joined.matrix, rows);
+    const std::vector<float> out = wholeProduct(matmul, joined.of(matmul), rows);
     std::size_t column = 0;
     for (const Weights* part : parts) {
       const Packed alone({part->view});
-      const std::vector<float> expected = wholeProduct(matmul, alone.matrix, rows);
+      const std::vector<float> expected = wholeProduct(matmul, alone.of(matmul), rows);
       const auto width = static_cast<std::size_t>(part->view.rows);
       for (std::size_t r = 0; r < kRows; ++r) {
         QVERIFY(hasSameBits(&out[r * 108 + column], &expected[r * width], width));
@@ -393,7 +468,7 @@ void TestMatmul::nothingOutsideTheRangeIsWritten() {
     for (int numRows : {1, 4, 17}) {
       std::vector<float> out(kLd * 24, 12345.0f);
       const MatmulRange range{2, 2 + numRows, 1, 3};  // columns 32 .. 76
-      matmul.multiplyTiles(packed.matrix, rows, range, out.data() + 2 * kLd + 32, kLd);
+      matmul.multiplyTiles(packed.of(matmul), rows, range, out.data() + 2 * kLd + 32, kLd);
       for (std::size_t i = 0; i < out.size(); ++i) {
         const int row = static_cast<int>(i / kLd), column = static_cast<int>(i % kLd);
         const bool isInside = row >= 2 && row < 2 + numRows && column >= 32 && column < kColumns;

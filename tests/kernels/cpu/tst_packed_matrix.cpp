@@ -19,6 +19,7 @@ class TestPackedMatrix : public QObject {
   void partsLieSideBySideEachFromATileOfItsOwn();
   void columnsPastTheEndArePackedAsZero();
   void nibblesAreStoredWhereTheLayoutSays();
+  void columnsKeepTheirCodesInLanes();
   void theThreadCountDoesNotChangeAByte();
   void aRaisedFlagCancels();
   void unfitShapesAreRefusedWithTheirSize_data();
@@ -28,8 +29,10 @@ class TestPackedMatrix : public QObject {
 
 namespace {
 
-std::vector<std::byte> pack(const Weights& weights, int numThreads) {
-  PackedMatrix matrix({weights.view});
+std::vector<std::byte> pack(const Weights& weights,
+                            int numThreads,
+                            CodeOrder order = CodeOrder::ByStep) {
+  PackedMatrix matrix({weights.view}, order);
   HugeArena arena;
   ThreadPool pool(numThreads);
   if (!arena.reserve(matrix.packedBytes())) qFatal("no memory");
@@ -62,13 +65,15 @@ void TestPackedMatrix::fastFormatsKeepTheirBitsPerWeight() {
   QFETCH(double, growth);
   const kernels::WeightView view{static_cast<DType>(type), 96, 1536, nullptr};
   const double expected = growth * static_cast<double>(view.bytes());
-  QCOMPARE(static_cast<double>(PackedMatrix({view}).packedBytes()), expected);
+  for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByColumn}) {
+    QCOMPARE(static_cast<double>(PackedMatrix({view}, order).packedBytes()), expected);
+  }
 }
 
 void TestPackedMatrix::partsLieSideBySideEachFromATileOfItsOwn() {
   const kernels::WeightView q{DType::Q4_0, 70, 64, nullptr}, k{DType::Q8_0, 32, 64, nullptr},
       v{DType::Q4_1, 1, 64, nullptr};
-  const PackedMatrix matrix({q, k, v});
+  const PackedMatrix matrix({q, k, v}, CodeOrder::ByStep);
   QCOMPARE(matrix.numTiles(), 3 + 1 + 1);
   QCOMPARE(matrix.numColumns(), 103);
   QCOMPARE(matrix.numInputs(), 64);
@@ -110,16 +115,41 @@ void TestPackedMatrix::nibblesAreStoredWhereTheLayoutSays() {
   }
 }
 
+// The other order: a lane of 16 bits is a weight, in which neighbouring columns have their bits.
+void TestPackedMatrix::columnsKeepTheirCodesInLanes() {
+  const Weights weights = fixture::randomWeights(DType::Q5_0, 32, 64, 2);
+  const std::vector<std::byte> packed = pack(weights, 1, CodeOrder::ByColumn);
+  QCOMPARE(packed.size(), std::size_t{2 * (512 + 128 + 64)});
+  for (std::size_t c = 0; c < 32; ++c) {
+    for (std::size_t g = 0; g < 2; ++g) {
+      kernels::QuantGroup group;
+      kernels::decodeGroup(DType::Q5_0, weights.bytes.data() + (c * 2 + g) * 22, 0, group);
+      const std::byte* tile = packed.data() + g * 704;
+      std::uint32_t fifth;
+      std::memcpy(&fifth, tile + 512 + 4 * c, 4);
+      for (std::size_t i = 0; i < 32; ++i) {
+        std::uint16_t lane;
+        std::memcpy(&lane, tile + c / 4 * 64 + 2 * i, 2);
+        const unsigned low = lane >> (c % 4 * 4) & 15u, high = fifth >> i & 1u;
+        QCOMPARE(low | high << 4, unsigned{group.codes[i]});
+      }
+      QVERIFY(std::memcmp(tile + 640 + 2 * c, &group.scaleBits, 2) == 0);
+    }
+  }
+}
+
 void TestPackedMatrix::theThreadCountDoesNotChangeAByte() {
   for (int type = 0; type < kernels::kNumDTypes; ++type) {
     const Weights weights = fixture::randomWeights(static_cast<DType>(type), 333, 256, 3);
-    QVERIFY(pack(weights, 1) == pack(weights, 4));
+    for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByColumn}) {
+      QVERIFY(pack(weights, 1, order) == pack(weights, 4, order));
+    }
   }
 }
 
 void TestPackedMatrix::aRaisedFlagCancels() {
   const Weights weights = fixture::randomWeights(DType::Q4_0, 64, 64, 4);
-  PackedMatrix matrix({weights.view});
+  PackedMatrix matrix({weights.view}, CodeOrder::ByStep);
   HugeArena arena;
   ThreadPool pool(2);
   QVERIFY(arena.reserve(matrix.packedBytes()));
@@ -159,7 +189,10 @@ void TestPackedMatrix::unfitShapesAreRefusedWithTheirSize() {
 void TestPackedMatrix::onlyPlainFloatsNeedFloatActivations() {
   for (int type = 0; type < kernels::kNumDTypes; ++type) {
     const kernels::WeightView view{static_cast<DType>(type), 32, 256, nullptr};
-    QCOMPARE(PackedMatrix({view}).needsFloats(), !kernels::isQuantized(view.type));
+    const bool isPlain = !kernels::isQuantized(view.type);
+    QCOMPARE(PackedMatrix({view}, CodeOrder::ByStep).needsFloats(), isPlain);
+    QCOMPARE(PackedMatrix({view}, CodeOrder::ByColumn).needsFloats(),
+             isPlain && view.type != DType::BF16);
   }
 }
 

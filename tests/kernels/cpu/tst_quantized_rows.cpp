@@ -3,6 +3,7 @@
 
 #include <QtTest>
 
+#include "kernels/cpu/tile_job.h"
 #include "tests/kernels/cpu/matmul_fixture.h"
 
 using namespace kernels::cpu;
@@ -19,6 +20,8 @@ class TestQuantizedRows : public QObject {
   void shapesMayChangeWithinTheReserve();
   void floatsAreKeptOnlyWhenAsked();
   void anImpossibleReserveSaysHowMuch();
+  void bf16RowsLieInBlocksOfPairs_data();
+  void bf16RowsLieInBlocksOfPairs();
 
  private:
   std::vector<Isa> m_isas;
@@ -60,8 +63,9 @@ void TestQuantizedRows::everyInstructionSetFollowsTheDefinition() {
     }
     const QuantizedGroup expected = fixture::quantizePlainly(x.data());
     for (Isa isa : m_isas) {
+      if (Matmul(isa).rowForm() != RowForm::Int8) continue;
       QuantizedRows rows;
-      QVERIFY(rows.reserve(1, 32, KeepFloats::No).isOk());
+      QVERIFY(rows.reserve(1, 32, KeepFloats::No, RowForm::Int8).isOk());
       rows.setShape(1, 32);
       Matmul(isa).quantizeRow(x.data(), rows, 0);
       const QuantizedGroup& group = *rows.row(0);
@@ -103,9 +107,10 @@ void TestQuantizedRows::groupsCanBeWrittenOneByOne() {
   const std::vector<float> x = fixture::randomActivations(1, kCols, 3);
   for (Isa isa : m_isas) {
     const Matmul matmul(isa);
+    if (matmul.rowForm() != RowForm::Int8) continue;
     QuantizedRows whole, parts;
     for (QuantizedRows* rows : {&whole, &parts}) {
-      QVERIFY(rows->reserve(1, kCols, KeepFloats::Yes).isOk());
+      QVERIFY(rows->reserve(1, kCols, KeepFloats::Yes, RowForm::Int8).isOk());
       rows->setShape(1, kCols);
     }
     matmul.quantizeRow(x.data(), whole, 0);
@@ -118,7 +123,7 @@ void TestQuantizedRows::groupsCanBeWrittenOneByOne() {
 
 void TestQuantizedRows::shapesMayChangeWithinTheReserve() {
   QuantizedRows rows;
-  QVERIFY(rows.reserve(4, 1536, KeepFloats::Yes).isOk());
+  QVERIFY(rows.reserve(4, 1536, KeepFloats::Yes, RowForm::Int8).isOk());
   for (int cols : {32, 64, 576, 1536}) {
     rows.setShape(4, cols);
     QCOMPARE(rows.cols(), cols);
@@ -133,17 +138,52 @@ void TestQuantizedRows::shapesMayChangeWithinTheReserve() {
 
 void TestQuantizedRows::floatsAreKeptOnlyWhenAsked() {
   QuantizedRows rows;
-  QVERIFY(rows.reserve(2, 64, KeepFloats::No).isOk());
+  QVERIFY(rows.reserve(2, 64, KeepFloats::No, RowForm::Int8).isOk());
   QVERIFY(!rows.hasFloats());
-  QVERIFY(rows.reserve(2, 64, KeepFloats::Yes).isOk());
+  QVERIFY(rows.reserve(2, 64, KeepFloats::Yes, RowForm::Int8).isOk());
   QVERIFY(rows.hasFloats());
 }
 
 void TestQuantizedRows::anImpossibleReserveSaysHowMuch() {
   QuantizedRows rows;
-  const kernels::Status status = rows.reserve(2000000000, 2000000000, KeepFloats::Yes);
+  const kernels::Status status =
+      rows.reserve(2000000000, 2000000000, KeepFloats::Yes, RowForm::Int8);
   QCOMPARE(status.outcome, kernels::Outcome::OutOfMemory);
   QVERIFY(status.message.find("2000000000") != std::string::npos);
+}
+
+void TestQuantizedRows::bf16RowsLieInBlocksOfPairs_data() {
+  QTest::addColumn<int>("numRows");
+  for (int numRows : {1, 2, 5, 16, 17, 40}) QTest::addRow("%d rows", numRows) << numRows;
+}
+
+void TestQuantizedRows::bf16RowsLieInBlocksOfPairs() {
+  QFETCH(int, numRows);
+  if (std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) == 0) QSKIP("rounded by AVX-512");
+  constexpr int kCols = 96;
+  QuantizedRows rows;
+  QVERIFY(rows.reserve(numRows, kCols, KeepFloats::No, RowForm::Bf16).isOk());
+  rows.setShape(numRows, kCols);
+  std::vector<float> x = fixture::randomActivations(numRows, kCols, 4);
+  x[3] = 1e-40f;
+  x[5] = 1.0f + 0x1p-8f;  // a tie: to the even one below
+  x[6] = 1.0f + 0x3p-8f;  // and above
+  x[7] = -3.4e38f;
+  for (int row = 0; row < numRows; ++row) {
+    kernels::cpu::roundRowAvx512Vnni(x.data() + row * kCols, kCols / 32, rows.pairs(row, 0),
+                                     2 * rows.rowsPerBlock());
+  }
+  const int perBlock = std::min(numRows, 16);
+  QCOMPARE(rows.rowsPerBlock(), perBlock);
+  const std::uint16_t* values = rows.pairs(0, 0);
+  for (int row = 0; row < numRows; ++row) {
+    for (int k = 0; k < kCols; ++k) {
+      const int at = row / perBlock * perBlock * kCols + k / 2 * 2 * perBlock + row % perBlock * 2;
+      const float from = x[static_cast<std::size_t>(row * kCols + k)];
+      const std::uint16_t expected = from == 1e-40f ? 0 : kernels::bf16OfFloat(from);
+      QCOMPARE(values[at + k % 2], expected);
+    }
+  }
 }
 
 QTEST_GUILESS_MAIN(TestQuantizedRows)

@@ -1,0 +1,11 @@
+// The AMX kernels on emulated tiles, so that tests see them work where there is AVX-512 but no AMX.
+#include "kernels/cpu/emulated_tiles.h"
+#include "kernels/cpu/matmul_amx_bf16_impl.h"
+
+namespace kernels::cpu {
+
+void multiplyRoundedEmulatedAmxBf16(const TileJob& job) {
+  multiplyRoundedByTiles<EmulatedTiles>(job);
+}
+
+}  // namespace kernels::cpu
