@@ -279,11 +279,11 @@ void TestMatmul::bf16TilesDoAsTheyAreEmulated() {
   if (!hasAvx512) QSKIP("the AMX kernels need AVX-512 even where the tiles are emulated");
   const auto dtype = static_cast<DType>(type);
   if (!kernels::isQuantized(dtype) && dtype != DType::BF16) return;
-  for (int cols : {32, 96, 256, 608, 1024}) {
+  for (int cols : {32, 256, 608}) {
     if (cols % kernels::dtypeInfo(dtype).elementsPerBlock != 0) continue;
     const Weights weights = fixture::randomWeights(dtype, 66, cols, 21);
     const PackedOnce packed({weights.view}, CodeOrder::ByColumn);
-    for (int numRows : {1, 2, 5, 16, 17, 33, 49}) {
+    for (int numRows : {1, 5, 16, 17, 49}) {
       const std::vector<float> x = fixture::randomActivations(numRows, cols, 12);
       QuantizedRows rows;
       QVERIFY(rows.reserve(numRows, cols, KeepFloats::No, RowForm::Bf16).isOk());
