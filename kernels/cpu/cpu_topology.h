@@ -1,4 +1,4 @@
-// How many threads are worth starting: physical cores that this process may really use.
+// How many threads are worth starting, and where: physical cores that this process may really use.
 #pragma once
 
 #include <string>
@@ -10,9 +10,16 @@ struct CpuTopology {
   int logicalCpus = 0;    // that this process may run on
   int physicalCores = 0;  // distinct cores among them; hyper-threads of one core count once
   int quotaCpus = 0;      // of the control group, rounded up; 0 = no limit
+  // Its cpus by NUMA node, nodes without any left out; empty when the kernel tells of no nodes.
+  std::vector<std::vector<int>> nodes;
 
   // physicalCores held to the quota, at least 1.
   int usefulThreads() const;
+
+  // The cpus for each of numThreads threads: neighbours share a node, and a node has threads as it
+  // has cpus. What a thread touches first then lies in its own node's memory, and the items of a
+  // later job that read it fall to it again. Empty where all memory is equally near.
+  std::vector<std::vector<int>> cpusOfThreads(int numThreads) const;
 };
 
 // What the kernel says under `root` (its sys/ and proc/ folders; "" is the real machine) about the

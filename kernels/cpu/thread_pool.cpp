@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include <sched.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -51,8 +54,8 @@ bool spinUntil(Ready&& isReady) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int numThreads)
-    : m_shares(static_cast<std::size_t>(std::max(numThreads, 1))) {
+ThreadPool::ThreadPool(int numThreads, std::vector<std::vector<int>> cpus)
+    : m_shares(static_cast<std::size_t>(std::max(numThreads, 1))), m_cpus(std::move(cpus)) {
   m_workers.reserve(static_cast<std::size_t>(std::max(numThreads, 1) - 1));
   try {
     for (int thread = 1; thread < numThreads; ++thread) {
@@ -155,7 +158,18 @@ bool ThreadPool::hasItems() const {
   });
 }
 
+// A system that refuses only costs speed.
+void ThreadPool::stayOn(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  }
+  if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
+}
+
 void ThreadPool::workerLoop(int thread) {
+  if (!m_cpus.empty()) stayOn(m_cpus[static_cast<std::size_t>(thread)]);
   while (!m_isStopping.load(std::memory_order_relaxed)) {
     if (!workOnce(thread)) waitForWork();
   }

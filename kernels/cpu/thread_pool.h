@@ -20,7 +20,9 @@ class ThreadPool {
  public:
   // numThreads >= 1 counts the caller; numThreads - 1 workers are started. Throws std::system_error
   // when the system gives fewer.
-  explicit ThreadPool(int numThreads);
+  // cpus: those that each thread may run on, the caller's aside, which stays where it is; empty =
+  // all anywhere.
+  explicit ThreadPool(int numThreads, std::vector<std::vector<int>> cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -69,6 +71,7 @@ class ThreadPool {
   bool takeItem(int thread, int from);
   bool workOnce(int thread);  // false when no item is left
   bool hasItems() const;
+  void stayOn(const std::vector<int>& cpus);
   void workerLoop(int thread);
   void waitForWork();
   void waitForEnd();
@@ -84,6 +87,7 @@ class ThreadPool {
   std::condition_variable m_workWake, m_endWake;
   std::atomic<int> m_numSleeping{0};
   std::atomic<bool> m_isCallerSleeping{false}, m_isStopping{false};
+  std::vector<std::vector<int>> m_cpus;
   std::vector<std::thread> m_workers;
 };
 

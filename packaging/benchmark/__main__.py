@@ -28,9 +28,9 @@ import peer as peers
 import prediction
 import report
 import serving
+import texts
 from machine import ROOT, busy_share, fail, is_quiet, run, say
 
-LICENCE = pathlib.Path("/usr/share/common-licenses/GPL-3")  # on every Debian machine; some 8,000 tokens
 SCORE_BYTES, DIVERGENCE_BYTES = 14_000, 18_000
 
 
@@ -94,15 +94,6 @@ def share_rows(rows, is_default):
     return shares
 
 
-def text_of(length, folder):
-    """The beginning of the licence as a file; None where the machine has none."""
-    if not LICENCE.exists():
-        return None
-    path = pathlib.Path(folder) / f"text-{length}"
-    path.write_bytes(LICENCE.read_bytes()[:length])
-    return path
-
-
 def limit_rows(model, options, peer):
     """Time to start, memory, and on full runs the rest: {name: row}."""
     threads, rows = options.threads, {}
@@ -117,13 +108,16 @@ def limit_rows(model, options, peer):
     add(cases.MEMORY_OF_PEER, cost["peak_mb"], other.get("peak_mb"))
     add(cases.PROCESSOR, cost["cpu_seconds_per_1000"], None if options.quick else other.get("cpu_seconds_per_1000"))
     with tempfile.TemporaryDirectory() as folder:
-        text = text_of(SCORE_BYTES, folder)
+        text = texts.text_of(SCORE_BYTES, folder)
         if text:
             add(cases.SCORE_MEMORY, ours.score_peak_mb(model, threads, text), bound=bound)
         if options.quick:
             return rows
         add(cases.STEP, ours.step_ratio(model, threads))
-        text = text_of(DIVERGENCE_BYTES, folder)
+        tokenise, other, back = texts.costs(model, peer)
+        add(cases.TOKENISE, tokenise, other)
+        add(cases.DETOKENISE, back)
+        text = texts.text_of(DIVERGENCE_BYTES, folder)
         if text:
             base = pathlib.Path(folder) / "base"
             ours.write_base(model, threads, text, base)

@@ -54,6 +54,8 @@ SCORE_MEMORY = Limit("peak, score", "MB")  # the same bound: no room for all log
 MEMORY_OF_PEER = Limit("peak, generate", "MB", of_peer=1.1)
 STEP = Limit("step of 5 / step of 1", "x", bound=2.0)
 DIVERGENCE = Limit("KL divergence to f32", "nats", of_peer=1.0)
+TOKENISE = Limit("tokenise", "ms a MB", of_peer=1.0)
+DETOKENISE = Limit("detokenise", "ms a MB")
 # scheduler and cache alone, without a model
 SCHEDULER = {users: Limit(f"scheduler and cache, {users} users", "us a step", bound=bound)
              for users, bound in ((256, 50.0), (2048, 200.0))}

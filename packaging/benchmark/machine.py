@@ -73,11 +73,11 @@ def resident_mb(pid):
     return None
 
 
-def run(command, limit_s=900):
+def run(command, limit_s=900, stdin=os.devnull):
     """None when the program fails or takes too long: a setting of the peer that this machine cannot run."""
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+") as output, open(stdin, "rb") as given:
         started = time.monotonic()
-        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output,
+        process = subprocess.Popen([str(part) for part in command], stdin=given, stdout=output,
                                    stderr=subprocess.DEVNULL)
         looks = []
         while True:

@@ -82,6 +82,10 @@ class Peer:
         done = self._complete(model, tokens)
         return done and {"peak_mb": done.peak_mb, "cpu_seconds_per_1000": done.cpu_seconds * 1000 / tokens}
 
+    def tokenise_seconds(self, model, path):
+        done = run([self.folder / "llama-tokenize", "-m", model, "-f", path, "--ids", "--log-disable"])
+        return done and done.seconds
+
     def divergence(self, model, base):
         """Mean KL divergence to the base; the best of both layouts."""
         found = []

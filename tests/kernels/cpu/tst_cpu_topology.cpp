@@ -11,6 +11,7 @@ class CpuTopologyTest : public QObject {
   Q_OBJECT
 
  private slots:
+
   void listsOfCpusAreParsed() {
     QCOMPARE(parseCpuList("0-3,8,10-11"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
     QCOMPARE(parseCpuList("5\n"), (std::vector<int>{5}));
@@ -62,6 +63,42 @@ class CpuTopologyTest : public QObject {
     QCOMPARE(read({0, 1, 2, 3}).usefulThreads(), 4);
   }
 
+  void nodesHoldTheCpusThatMayBeUsed() {
+    QVERIFY(read({0, 1, 2, 3}).nodes.empty());
+    writeNodes({"0-3", "4-7", ""});
+    using Nodes = std::vector<std::vector<int>>;
+    QCOMPARE(read({0, 1, 2, 3, 4, 5, 6, 7}).nodes, (Nodes{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+    QCOMPARE(read({1, 6, 7}).nodes, (Nodes{{1}, {6, 7}}));
+    QCOMPARE(read({5}).nodes, Nodes{{5}});
+  }
+
+  void threadsAreSpreadOverTheNodesAsTheyHaveCpus_data() {
+    QTest::addColumn<QStringList>("cpuLists");
+    QTest::addColumn<int>("numThreads");
+    QTest::addColumn<QList<int>>("firstCpus");  // of each thread's node; empty: anywhere
+    const QStringList even = {"0-3", "4-7"}, uneven = {"0-5", "6-7"};
+    QTest::newRow("one node") << QStringList{"0-7"} << 8 << QList<int>{};
+    QTest::newRow("one thread") << even << 1 << QList<int>{};
+    QTest::newRow("two threads") << even << 2 << QList<int>{0, 4};
+    QTest::newRow("three threads") << even << 3 << QList<int>{0, 4, 4};
+    QTest::newRow("a thread a cpu") << even << 8 << QList<int>{0, 0, 0, 0, 4, 4, 4, 4};
+    QTest::newRow("more threads than cpus")
+        << QStringList{"0", "1"} << 5 << QList<int>{0, 0, 1, 1, 1};
+    QTest::newRow("uneven nodes") << uneven << 4 << QList<int>{0, 0, 0, 6};
+  }
+
+  void threadsAreSpreadOverTheNodesAsTheyHaveCpus() {
+    QFETCH(QStringList, cpuLists);
+    QFETCH(int, numThreads);
+    QFETCH(QList<int>, firstCpus);
+    writeNodes(cpuLists);
+    QList<int> found;
+    for (const std::vector<int>& cpus : read({0, 1, 2, 3, 4, 5, 6, 7}).cpusOfThreads(numThreads)) {
+      found.push_back(cpus.front());
+    }
+    QCOMPARE(found, firstCpus);
+  }
+
   void theRealMachineHasAtLeastOneCore() {
     const CpuTopology real = readCpuTopology();
     QVERIFY(real.logicalCpus >= 1);
@@ -88,6 +125,14 @@ class CpuTopologyTest : public QObject {
     for (int cpu = 0; cpu < siblings.size(); ++cpu) {
       write(QString("sys/devices/system/cpu/cpu%1/topology/thread_siblings_list").arg(cpu),
             siblings[cpu].toUtf8() + '\n');
+    }
+  }
+
+  void writeNodes(const QStringList& cpuLists) {
+    write("sys/devices/system/node/online", QString("0-%1\n").arg(cpuLists.size() - 1).toUtf8());
+    for (int node = 0; node < cpuLists.size(); ++node) {
+      write(QString("sys/devices/system/node/node%1/cpulist").arg(node),
+            cpuLists[node].toUtf8() + '\n');
     }
   }
 

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include <sched.h>
+
 #include <QtTest>
 
 using kernels::cpu::ThreadPool;
@@ -13,6 +15,7 @@ class ThreadPoolTest : public QObject {
   Q_OBJECT
 
  private slots:
+
   void everyItemRunsOnce_data() { threadCounts(); }
 
   void everyItemRunsOnce() {
@@ -72,6 +75,25 @@ class ThreadPoolTest : public QObject {
       });
       QCOMPARE(arrived.load(), 2);
     }
+  }
+
+  void workersStayOnTheirCpus() {
+    const auto numCpus = static_cast<int>(std::thread::hardware_concurrency());
+    cpu_set_t allowed;
+    QCOMPARE(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int last = numCpus - 1;
+    while (last > 0 && !CPU_ISSET(static_cast<std::size_t>(last), &allowed)) --last;
+    ThreadPool pool(2, {{0}, {last}});
+    std::atomic<int> arrived{0}, cpusOfWorker{0};
+    pool.run(2, [&](int, int thread) {
+      cpu_set_t set;
+      sched_getaffinity(0, sizeof set, &set);
+      if (thread == 1 && CPU_ISSET(static_cast<std::size_t>(last), &set))
+        cpusOfWorker = CPU_COUNT(&set);
+      arrived.fetch_add(1);
+      while (arrived.load() < 2) std::this_thread::yield();
+    });
+    QCOMPARE(cpusOfWorker.load(), 1);
   }
 
   void theCallerSleepsThroughALongItem() {
