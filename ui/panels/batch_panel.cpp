@@ -1,6 +1,5 @@
 #include "ui/panels/batch_panel.h"
 
-#include <QVBoxLayout>
 
 #include "ui/models/run_tables.h"
 #include "ui/views/batch_strip_view.h"
@@ -30,13 +29,7 @@ BatchPanel::BatchPanel(const ViewParts& parts, QWidget* parent)
       m_record(parts.record),
       m_strip(new views::BatchStripView(parts.selection, parts.record)),
       m_key(new views::KeyView(keyOfBatch())) {
-  auto* view = new QWidget;
-  auto* column = new QVBoxLayout(view);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(2);
-  column->addWidget(m_strip, 1);
-  column->addWidget(m_key);
-  setView(view);
+  setView(m_strip, m_key);
   setTable(std::make_unique<models::StepTable>(parts.selection, parts.record));
   connect(&m_record, &models::RunRecord::changed, this, &BatchPanel::moveOn);
 }

@@ -1,6 +1,5 @@
 #include "ui/panels/timeline_panel.h"
 
-#include <QVBoxLayout>
 
 #include "ui/models/run_tables.h"
 #include "ui/views/key_view.h"
@@ -28,13 +27,7 @@ TimelinePanel::TimelinePanel(const ViewParts& parts, QWidget* parent)
       m_lanes(parts.record.lanes()),
       m_timeline(new views::TimelineView(parts.selection, parts.record.lanes())),
       m_key(new views::KeyView(keyOfLanes())) {
-  auto* view = new QWidget;
-  auto* column = new QVBoxLayout(view);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(2);
-  column->addWidget(m_timeline, 1);
-  column->addWidget(m_key);
-  setView(view);
+  setView(m_timeline, m_key);
   setTable(std::make_unique<models::LaneTable>(parts.selection, parts.record));
   connect(&parts.record, &models::RunRecord::changed, this, &TimelinePanel::moveOn);
   // seen or not: what its rows pointed at is gone

@@ -58,6 +58,16 @@ ViewCard::ViewCard(const QString& title, bridge::Selection& selection, QWidget* 
 
 void ViewCard::setView(QWidget* view) { m_stack->addWidget(view); }
 
+void ViewCard::setView(QWidget* view, QWidget* key) {
+  auto* both = new QWidget;
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(view, 1);
+  column->addWidget(key);
+  setView(both);
+}
+
 void ViewCard::setTable(std::unique_ptr<models::TableSource> source) {
   m_tableModel = std::make_unique<models::SourceTableModel>(std::move(source));
   m_tableButton->show();

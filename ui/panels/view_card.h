@@ -42,6 +42,7 @@ class ViewCard : public Card {
   virtual void refreshView() = 0;
   // Once, in the constructor; the card owns both.
   void setView(QWidget* view);
+  void setView(QWidget* view, QWidget* key);  // the key below the view
   void setTable(std::unique_ptr<models::TableSource> source);
   bridge::Selection& selection() { return m_selection; }
   void showEvent(QShowEvent* event) override;
