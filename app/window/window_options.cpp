@@ -42,6 +42,12 @@ ParsedOptions parseWindowOptions(int argc, char** argv) {
     const int code = app.exit(e, out, err) == 0 ? 0 : 2;
     return {std::nullopt, out.str() + err.str(), code};
   }
+  if (!pictures.empty() && !options.isScripted) {
+    return {std::nullopt, "--pictures is of a scripted chat: it needs --script-chat.\n", 2};
+  }
+  if (options.isEveryView && pictures.empty()) {
+    return {std::nullopt, "--every-view is of pictures: it needs --pictures.\n", 2};
+  }
   if (!size.empty()) {
     const auto parsed = sizeOf(size);
     if (!parsed) {

@@ -46,6 +46,8 @@ void WindowOptionsTest::wrongUseExitsWithTwo_data() {
     QTest::newRow(qPrintable(QString("size '%1'").arg(size))) << QStringList{"--size=" + QString(size)};
   }
   QTest::newRow("pictures without folder") << QStringList{"--pictures"};
+  QTest::newRow("pictures without a script") << QStringList{"--pictures", "out"};
+  QTest::newRow("views without pictures") << QStringList{"--script-chat", "--every-view"};
 }
 
 void WindowOptionsTest::wrongUseExitsWithTwo() {
