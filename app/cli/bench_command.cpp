@@ -19,6 +19,7 @@
 #include "app/cli/number_text.h"
 #include "app/cli/prompt_synthesis.h"
 #include "app/cli/scheduler_bench.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/machine_probe.h"
 
 namespace app::cli {
@@ -130,13 +131,8 @@ std::optional<std::string> contextError(const std::vector<BenchCase>& cases,
 
 // The set with whose int8 instructions the recipe in force is compared; nothing for plain float32.
 std::optional<kernels::cpu::Isa> int8IsaOf(const ModelInfo& model) {
-  using kernels::cpu::Isa;
-  for (const auto& [kind, isa] : {std::pair{IsaKind::Avx2, Isa::Avx2},
-                                  {IsaKind::AvxVnni, Isa::AvxVnni},
-                                  {IsaKind::Avx512Vnni, Isa::Avx512Vnni},
-                                  {IsaKind::Amx, Isa::Amx},
-                                  {IsaKind::AmxBf16, Isa::AmxBf16}}) {
-    if (model.isa == isaName(kind)) return isa;
+  for (const kernels::cpu::Isa isa : kernels::cpu::supportedIsas()) {
+    if (model.isa == kernels::cpu::isaName(isa)) return isa;
   }
   return std::nullopt;
 }

@@ -69,7 +69,7 @@ CpuOps::CpuOps(const BackendRequest& request, Isa isa)
       m_matmul(isa),
       m_rows(isVnni512(isa) ? kAvx512VnniRowKernels : kAvx2RowKernels),
       m_attention(attentionOf(isa)),
-      m_pool(request.threads, readCpuTopology().cpusOfThreads(request.threads)),
+      m_pool(request.threads, cpusOfThreads(readNumaNodes(), request.threads)),
       m_maxBatchedTokens(request.maxBatchedTokens) {}
 
 Status CpuOps::load(const BackendRequest& request) {

@@ -70,19 +70,6 @@ int readQuota(const std::string& root) {
   return tightest;
 }
 
-// Of each node, the cpus that are allowed.
-std::vector<std::vector<int>> readNodes(const std::string& root, const std::set<int>& allowed) {
-  std::vector<std::vector<int>> nodes;
-  const std::string folder = root + "/sys/devices/system/node/";
-  for (const int node : parseCpuList(firstLine(folder + "online"))) {
-    std::vector<int> cpus =
-        parseCpuList(firstLine(folder + "node" + std::to_string(node) + "/cpulist"));
-    std::erase_if(cpus, [&allowed](int cpu) { return !allowed.contains(cpu); });
-    if (!cpus.empty()) nodes.push_back(std::move(cpus));
-  }
-  return nodes;
-}
-
 std::vector<int> affinityCpus() {
   std::vector<int> cpus;
   cpu_set_t set;
@@ -99,23 +86,6 @@ std::vector<int> affinityCpus() {
 int CpuTopology::usefulThreads() const {
   const int cores = std::max(physicalCores, 1);
   return quotaCpus > 0 ? std::min(cores, quotaCpus) : cores;
-}
-
-std::vector<std::vector<int>> CpuTopology::cpusOfThreads(int numThreads) const {
-  if (nodes.size() < 2 || numThreads < 2) return {};
-  std::size_t numCpus = 0;
-  for (const std::vector<int>& node : nodes) numCpus += node.size();
-  std::vector<std::vector<int>> cpus;
-  std::size_t node = 0, before = 0;  // cpus of the nodes before this one
-  for (int thread = 0; thread < numThreads; ++thread) {
-    // the middle of the thread's share of all cpus, in halves of a cpu of numThreads
-    const std::size_t middle = (2 * static_cast<std::size_t>(thread) + 1) * numCpus;
-    while (middle >= 2 * static_cast<std::size_t>(numThreads) * (before + nodes[node].size())) {
-      before += nodes[node++].size();
-    }
-    cpus.push_back(nodes[node]);
-  }
-  return cpus;
 }
 
 std::vector<int> parseCpuList(const std::string& text) {
@@ -141,12 +111,45 @@ CpuTopology readCpuTopology(const std::string& root, const std::vector<int>& all
   for (const int cpu : allowedCpus) cores.insert(coreOf(root, cpu));
   topology.physicalCores = static_cast<int>(cores.size());
   topology.quotaCpus = readQuota(root);
-  topology.nodes = readNodes(root, {allowedCpus.begin(), allowedCpus.end()});
   return topology;
 }
 
 CpuTopology readCpuTopology() {
   return readCpuTopology("", affinityCpus());
+}
+
+NumaNodes readNumaNodes(const std::string& root, const std::vector<int>& allowedCpus) {
+  const std::set<int> allowed(allowedCpus.begin(), allowedCpus.end());
+  NumaNodes nodes;
+  const std::string folder = root + "/sys/devices/system/node/";
+  for (const int node : parseCpuList(firstLine(folder + "online"))) {
+    std::vector<int> cpus =
+        parseCpuList(firstLine(folder + "node" + std::to_string(node) + "/cpulist"));
+    std::erase_if(cpus, [&allowed](int cpu) { return !allowed.contains(cpu); });
+    if (!cpus.empty()) nodes.push_back(std::move(cpus));
+  }
+  return nodes;
+}
+
+NumaNodes readNumaNodes() {
+  return readNumaNodes("", affinityCpus());
+}
+
+std::vector<std::vector<int>> cpusOfThreads(const NumaNodes& nodes, int numThreads) {
+  if (nodes.size() < 2 || numThreads < 2) return {};
+  std::size_t numCpus = 0;
+  for (const std::vector<int>& node : nodes) numCpus += node.size();
+  std::vector<std::vector<int>> cpus;
+  std::size_t node = 0, before = 0;  // cpus of the nodes before this one
+  for (int thread = 0; thread < numThreads; ++thread) {
+    // the middle of the thread's share of all cpus, in halves of a cpu of numThreads
+    const std::size_t middle = (2 * static_cast<std::size_t>(thread) + 1) * numCpus;
+    while (middle >= 2 * static_cast<std::size_t>(numThreads) * (before + nodes[node].size())) {
+      before += nodes[node++].size();
+    }
+    cpus.push_back(nodes[node]);
+  }
+  return cpus;
 }
 
 }  // namespace kernels::cpu

@@ -1,5 +1,6 @@
 """Our side, always through the whole program: scheduler, sampler and all."""
 import json
+import os
 import statistics
 
 from machine import CLI, busy_loop, fail, run
@@ -7,8 +8,8 @@ from machine import CLI, busy_loop, fail, run
 KV_BLOCKS, BLOCK_SIZE = 256, 16  # the pool of the memory rows: 4,096 tokens
 
 
-def must_run(model, command, *arguments, limit_s=900):
-    done = run([CLI, command, "--json", "--model", model, *arguments], limit_s)
+def must_run(model, command, *arguments, limit_s=900, stdin=os.devnull):
+    done = run([CLI, command, "--json", "--model", model, *arguments], limit_s, stdin)
     if done is None:
         fail(f"tessera-cli {command} {' '.join(str(a) for a in arguments)} failed on {model.name}")
     return done, json.loads(done.output)

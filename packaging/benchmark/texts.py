@@ -1,11 +1,10 @@
 """Texts to measure with, and what turning them into token ids and back costs."""
-import json
 import pathlib
 import statistics
 import sysconfig
 import tempfile
 
-from machine import CLI, fail, run
+from ours import must_run
 
 LICENCE = pathlib.Path("/usr/share/common-licenses/GPL-3")  # on every Debian machine; some 8,000 tokens
 SHORT_BYTES, LONG_BYTES = 1_000, 4_000_000
@@ -49,26 +48,21 @@ def ms_per_megabyte(seconds_of, short, long):
     return (many - few) * 1000 / ((long.stat().st_size - short.stat().st_size) / 1e6)
 
 
-def seconds_of_ours(command, model):
-    def seconds(path):
-        done = run([CLI, command, "--model", model, "-"], stdin=path)
-        return done.seconds if done else fail(f"tessera-cli {command} failed on {model.name}")
-    return seconds
+def ids_of(model, path):
+    """Its token ids as a file."""
+    ids = path.with_suffix(".ids")
+    ids.write_text(" ".join(map(str, must_run(model, "tokenize", "--no-special", "-", stdin=path)[1]["ids"])))
+    return ids
 
 
 def costs(model, peer):
     """(tokenise, the peer's, detokenise) in ms a MB of text."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = varied_text(SHORT_BYTES, folder), varied_text(LONG_BYTES, folder)
-        tokenise = ms_per_megabyte(seconds_of_ours("tokenize", model), short, long)
+        tokenise = ms_per_megabyte(lambda path: must_run(model, "tokenize", "-", stdin=path)[0].seconds, short, long)
         shorter = varied_text(PEER_BYTES, folder)
         other = peer and ms_per_megabyte(lambda path: peer.tokenise_seconds(model, path), short, shorter)
-        ids = {}
-        for path in (short, long):
-            done = run([CLI, "tokenize", "--json", "--no-special", "--model", model, "-"], stdin=path)
-            ids[path] = path.with_suffix(".ids")
-            ids[path].write_text(" ".join(map(str, json.loads(done.output)["ids"])))
-        detokenise = seconds_of_ours("detokenize", model)
+        ids = {path: ids_of(model, path) for path in (short, long)}
         # of text, not of the ids' digits
-        back = ms_per_megabyte(lambda path: detokenise(ids[path]), short, long)
+        back = ms_per_megabyte(lambda path: must_run(model, "detokenize", "-", stdin=ids[path])[0].seconds, short, long)
         return tokenise, other, back

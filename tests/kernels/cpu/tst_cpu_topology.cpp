@@ -64,12 +64,11 @@ class CpuTopologyTest : public QObject {
   }
 
   void nodesHoldTheCpusThatMayBeUsed() {
-    QVERIFY(read({0, 1, 2, 3}).nodes.empty());
+    QVERIFY(readNodes({0, 1, 2, 3}).empty());
     writeNodes({"0-3", "4-7", ""});
-    using Nodes = std::vector<std::vector<int>>;
-    QCOMPARE(read({0, 1, 2, 3, 4, 5, 6, 7}).nodes, (Nodes{{0, 1, 2, 3}, {4, 5, 6, 7}}));
-    QCOMPARE(read({1, 6, 7}).nodes, (Nodes{{1}, {6, 7}}));
-    QCOMPARE(read({5}).nodes, Nodes{{5}});
+    QCOMPARE(readNodes({0, 1, 2, 3, 4, 5, 6, 7}), (NumaNodes{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+    QCOMPARE(readNodes({1, 6, 7}), (NumaNodes{{1}, {6, 7}}));
+    QCOMPARE(readNodes({5}), NumaNodes{{5}});
   }
 
   void threadsAreSpreadOverTheNodesAsTheyHaveCpus_data() {
@@ -93,7 +92,7 @@ class CpuTopologyTest : public QObject {
     QFETCH(QList<int>, firstCpus);
     writeNodes(cpuLists);
     QList<int> found;
-    for (const std::vector<int>& cpus : read({0, 1, 2, 3, 4, 5, 6, 7}).cpusOfThreads(numThreads)) {
+    for (const std::vector<int>& cpus : cpusOfThreads(readNodes({0, 1, 2, 3, 4, 5, 6, 7}), numThreads)) {
       found.push_back(cpus.front());
     }
     QCOMPARE(found, firstCpus);
@@ -109,6 +108,10 @@ class CpuTopologyTest : public QObject {
   void init() { m_root = std::make_unique<QTemporaryDir>(); }
 
  private:
+  NumaNodes readNodes(const std::vector<int>& cpus) {
+    return readNumaNodes(m_root->path().toStdString(), cpus);
+  }
+
   CpuTopology read(const std::vector<int>& cpus) {
     return readCpuTopology(m_root->path().toStdString(), cpus);
   }
