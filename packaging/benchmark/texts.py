@@ -4,6 +4,7 @@ import statistics
 import sysconfig
 import tempfile
 
+from machine import CLI, fail, run
 from ours import must_run
 
 LICENCE = pathlib.Path("/usr/share/common-licenses/GPL-3")  # on every Debian machine; some 8,000 tokens
@@ -48,6 +49,14 @@ def ms_per_megabyte(seconds_of, short, long):
     return (many - few) * 1000 / ((long.stat().st_size - short.stat().st_size) / 1e6)
 
 
+def seconds_of_ours(command, model):
+    """As people read it: JSON would have the bytes beside the text."""
+    def seconds(path):
+        done = run([CLI, command, "--model", model, "-"], stdin=path)
+        return done.seconds if done else fail(f"tessera-cli {command} failed on {model.name}")
+    return seconds
+
+
 def ids_of(model, path):
     """Its token ids as a file."""
     ids = path.with_suffix(".ids")
@@ -59,10 +68,11 @@ def costs(model, peer):
     """(tokenise, the peer's, detokenise) in ms a MB of text."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = varied_text(SHORT_BYTES, folder), varied_text(LONG_BYTES, folder)
-        tokenise = ms_per_megabyte(lambda path: must_run(model, "tokenize", "-", stdin=path)[0].seconds, short, long)
+        tokenise = ms_per_megabyte(seconds_of_ours("tokenize", model), short, long)
         shorter = varied_text(PEER_BYTES, folder)
         other = peer and ms_per_megabyte(lambda path: peer.tokenise_seconds(model, path), short, shorter)
         ids = {path: ids_of(model, path) for path in (short, long)}
         # of text, not of the ids' digits
-        back = ms_per_megabyte(lambda path: must_run(model, "detokenize", "-", stdin=ids[path])[0].seconds, short, long)
+        detokenise = seconds_of_ours("detokenize", model)
+        back = ms_per_megabyte(lambda path: detokenise(ids[path]), short, long)
         return tokenise, other, back
