@@ -1,5 +1,9 @@
 #include "app/cli/engine_flags.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "app/cli/not_built.h"
 #include "app/cli/number_text.h"
 
@@ -25,14 +29,9 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
   flags.choice<DeviceKind>(
       "--device", load.device,
       {{"auto", DeviceKind::Auto}, {"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}});
-  flags.choice<IsaKind>("--isa", load.isa,
-                        {{"auto", IsaKind::Auto},
-                         {"reference", IsaKind::Reference},
-                         {"avx2", IsaKind::Avx2},
-                         {"avxvnni", IsaKind::AvxVnni},
-                         {"avx512vnni", IsaKind::Avx512Vnni},
-                         {"amx", IsaKind::Amx},
-                         {"amx-bf16", IsaKind::AmxBf16}});
+  std::vector<std::pair<std::string, IsaKind>> isas;
+  for (const IsaKind kind : kIsaKinds) isas.emplace_back(isaName(kind), kind);
+  flags.choice<IsaKind>("--isa", load.isa, isas);
   flags.whole("--threads", load.threads, "a whole number of at least 0 (0: one a physical core)");
   addCacheFlags(flags, load);
   flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");

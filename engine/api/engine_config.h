@@ -2,6 +2,7 @@
 // (live).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -11,6 +12,10 @@ namespace engine {
 
 enum class DeviceKind : std::uint8_t { Auto, Cpu, Cuda };
 enum class IsaKind : std::uint8_t { Auto, Reference, Avx2, AvxVnni, Avx512Vnni, Amx, AmxBf16 };
+// All of them, in the order of their numbers.
+inline constexpr std::array kIsaKinds = {IsaKind::Auto,    IsaKind::Reference,  IsaKind::Avx2,
+                                         IsaKind::AvxVnni, IsaKind::Avx512Vnni, IsaKind::Amx,
+                                         IsaKind::AmxBf16};
 enum class AllocatorKind : std::uint8_t { Paged, Contiguous };
 enum class KvDType : std::uint8_t { Default, F32, F16, BF16, Fp8, Int8, Int4 };
 enum class BatchingKind : std::uint8_t { Continuous, Static, Dynamic };

@@ -18,9 +18,6 @@ using kernels::cpu::Isa;
 // many users faster, but takes longer for one: whoever wants that asks for it.
 constexpr std::array kBestFirst = {Isa::Amx, Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2,
                                    Isa::AmxBf16};
-constexpr std::array kAllKinds = {IsaKind::Auto,    IsaKind::Reference,  IsaKind::Avx2,
-                                  IsaKind::AvxVnni, IsaKind::Avx512Vnni, IsaKind::Amx,
-                                  IsaKind::AmxBf16};
 
 IsaKind kindOf(Isa isa) {
   switch (isa) {
@@ -43,7 +40,7 @@ bool isIn(Isa isa, std::span<const Isa> supported) {
 }
 
 Result<IsaKind> parseIsa(std::string_view name) {
-  for (const IsaKind kind : kAllKinds) {
+  for (const IsaKind kind : kIsaKinds) {
     if (name == isaName(kind)) return kind;
   }
   return Error{ErrorCode::InvalidArgument,

@@ -14,7 +14,7 @@ inline bool isKnown(const ByteReader&, DeviceKind v) {
 }
 
 inline bool isKnown(const ByteReader&, IsaKind v) {
-  return v <= IsaKind::AmxBf16;
+  return v <= kIsaKinds.back();
 }
 
 inline bool isKnown(const ByteReader&, AllocatorKind v) {

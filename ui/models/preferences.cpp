@@ -41,7 +41,7 @@ void readEngine(Reader& reader, const QSettings& settings, engine::EngineConfig&
   engine::EngineConfig read;
   auto& load = read.load;
   reader.number("engine/threads", load.threads, 0, 1024);
-  reader.number("engine/isa", load.isa, 0, int(engine::IsaKind::AmxBf16));
+  reader.number("engine/isa", load.isa, 0, int(engine::kIsaKinds.back()));
   reader.number("engine/max_context", load.maxContext, 0, kMany);
   reader.number("engine/kv_memory", load.kvMemoryBytes, 0, kMany);
   reader.number("engine/kv_dtype", load.kvDtype, 0, int(engine::KvDType::Int4));

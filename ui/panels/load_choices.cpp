@@ -16,14 +16,12 @@ void addKvTypes(QComboBox& box) {
 }
 
 void addInstructionSets(QComboBox& box) {
-  using engine::IsaKind;
-  for (auto isa : {IsaKind::Auto, IsaKind::Reference, IsaKind::Avx2, IsaKind::AvxVnni, IsaKind::Avx512Vnni,
-                   IsaKind::Amx, IsaKind::AmxBf16}) {
+  for (auto isa : engine::kIsaKinds) {
     box.addItem(QString::fromLatin1(engine::isaName(isa)), int(isa));
   }
   const QString forMany = QCoreApplication::translate(
       "LoadChoices", "Weights and activations as bf16: prompts are read faster and many users served faster; one answer comes slower.");
-  box.setItemData(box.findData(int(IsaKind::AmxBf16)), forMany, Qt::ToolTipRole);
+  box.setItemData(box.findData(int(engine::IsaKind::AmxBf16)), forMany, Qt::ToolTipRole);
 }
 
 }  // namespace ui::panels
