@@ -143,6 +143,7 @@ struct SpeculationSummary {
 struct EngineSnapshot {
   std::uint64_t version = 0;  // grows with every publication
   std::int64_t timeNs = 0;
+  std::uint64_t numEvents = 0;  // trace events told before it, lost ones aside: they are in it
   EngineState state = EngineState::NoModel;
   std::string failure;                     // why, when state is Failed
   std::shared_ptr<const ModelInfo> model;  // null without a model

@@ -48,6 +48,9 @@ class SpscRing {
     return count;
   }
 
+  // Items the reader has got or will get. Any thread.
+  std::uint64_t numPushed() const { return m_head.load(std::memory_order_relaxed); }
+
   // Any thread.
   std::uint64_t numLost() const { return m_lost.load(std::memory_order_relaxed); }
 

@@ -188,6 +188,7 @@ void EngineThread::publish() {
   auto snapshot = std::make_shared<EngineSnapshot>();
   snapshot->version = ++m_version;
   snapshot->timeNs = m_clock.nowNs();
+  snapshot->numEvents = m_shared.recorder.numRecorded();
   snapshot->state = state();
   snapshot->failure = m_failure;
   snapshot->config = m_config;

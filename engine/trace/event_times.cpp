@@ -1,12 +1,11 @@
 #include "engine/trace/event_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <variant>
 
 namespace engine::trace {
-
-namespace {
 
 std::optional<std::int64_t> ownTime(const TraceEvent& event) {
   switch (event.kind) {
@@ -29,6 +28,8 @@ std::optional<std::int64_t> ownTime(const TraceEvent& event) {
   return std::nullopt;
 }
 
+namespace {
+
 std::optional<std::int64_t> ownTime(const EngineMessage& message) {
   if (const auto* ended = std::get_if<RequestFinished>(&message)) {
     if (ended->times.finishedNs >= 0) return ended->times.finishedNs;
@@ -36,27 +37,50 @@ std::optional<std::int64_t> ownTime(const EngineMessage& message) {
   return std::nullopt;
 }
 
-// Backwards, so that what has no time of its own shows with what follows it. Order is kept: an
-// earlier item never shows after a later one.
-template <typename T>
-std::vector<std::int64_t> showTimesOf(std::span<const T> items, std::int64_t takenNs) {
-  std::vector<std::int64_t> times(items.size());
-  std::int64_t ns = takenNs;
-  for (std::size_t i = items.size(); i-- > 0;) {
-    if (const auto own = ownTime(items[i])) ns = std::min(ns, *own);
-    times[i] = ns;
+}  // namespace
+
+namespace {
+
+// For each event, the end of the iteration that was told of at or after it.
+std::vector<std::int64_t> iterationEnds(const std::vector<Timed<TraceEvent>>& events) {
+  std::vector<std::int64_t> ends(events.size());
+  std::int64_t endNs = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = events.size(); i-- > 0;) {
+    const auto& [takenNs, event] = events[i];
+    if (event.kind == TraceKind::Iteration) endNs = std::min({endNs, takenNs, event.iteration.t1Ns});
+    ends[i] = endNs;
   }
-  return times;
+  return ends;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> showTimes(std::span<const TraceEvent> events, std::int64_t takenNs) {
-  return showTimesOf(events, takenNs);
+void settleTimes(std::vector<Timed<TraceEvent>>& events) {
+  const std::vector<std::int64_t> ends = iterationEnds(events);
+  std::int64_t ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    auto& [timeNs, event] = events[i];
+    const auto own = ownTime(event);
+    if (own) timeNs = ns = std::clamp(std::min(timeNs, *own), ns, std::max(ns, ends[i]));
+  }
+  // what has no time of its own, though the recorder may have looked in between
+  const Timed<TraceEvent>* next = nullptr;
+  for (std::size_t i = events.size(); i-- > 0;) {
+    if (ownTime(events[i].value))
+      next = &events[i];
+    else
+      events[i].timeNs = next == nullptr ? std::max(ns, events[i].timeNs) : next->timeNs;
+  }
 }
 
 std::vector<std::int64_t> showTimes(std::span<const EngineMessage> messages, std::int64_t takenNs) {
-  return showTimesOf(messages, takenNs);
+  std::vector<std::int64_t> times(messages.size());
+  std::int64_t ns = takenNs;
+  for (std::size_t i = messages.size(); i-- > 0;) {
+    if (const auto own = ownTime(messages[i])) ns = std::min(ns, *own);
+    times[i] = ns;
+  }
+  return times;
 }
 
 }  // namespace engine::trace

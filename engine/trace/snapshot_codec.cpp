@@ -36,7 +36,7 @@ std::string bytesOf(const RequestSnapshot& request) {
 // Everything of a snapshot that is small, or written whole.
 template <typename A>
 void smallFields(A& a, EngineSnapshot& v) {
-  a(v.version, v.timeNs, v.state, v.failure, v.pool, v.lastStep, v.counters,
+  a(v.version, v.timeNs, v.numEvents, v.state, v.failure, v.pool, v.lastStep, v.counters,
     v.decodeTokensPerSecond, v.prefillTokensPerSecond, v.speculation);
 }
 

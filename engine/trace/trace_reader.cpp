@@ -26,6 +26,12 @@ class TraceParser {
   explicit TraceParser(Trace& trace) : m_trace(trace), m_bytes(trace.bytes) {}
 
   void parse() {
+    readRecords();
+    settleTimes(m_trace.events);
+  }
+
+ private:
+  void readRecords() {
     while (m_at < m_bytes.size() && !m_hasEnded) {
       const std::size_t left = m_bytes.size() - m_at;
       const std::size_t size = left >= kRecordHeadBytes ? wordAt(m_bytes, m_at) : 0;
@@ -39,7 +45,6 @@ class TraceParser {
     if (!m_hasEnded) stop("was not closed");
   }
 
- private:
   void stop(const char* what) {
     m_trace.cutSentence = fmt::format("the recording {} at byte {} of {}; it is shown up to there",
                                       what, m_at, m_bytes.size());
@@ -80,9 +85,11 @@ class TraceParser {
   }
 
   // False for a time that no clock shows; differences of others cannot overflow.
+  static bool isKnownTime(std::int64_t ns) { return ns >= -kMaxTimeNs && ns <= kMaxTimeNs; }
+
   template <typename T>
   static bool append(std::vector<Timed<T>>& list, Timed<T> item) {
-    if (item.timeNs < -kMaxTimeNs || item.timeNs > kMaxTimeNs) return false;
+    if (!isKnownTime(item.timeNs)) return false;
     if (!list.empty()) item.timeNs = std::max(item.timeNs, list.back().timeNs);
     list.push_back(std::move(item));
     return true;
@@ -94,11 +101,10 @@ class TraceParser {
     std::vector<TraceEvent> events;
     a(events);
     if (!a.isAtEnd()) return false;
-    const std::vector<std::int64_t> times = showTimes(events, takenNs);
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (!append(m_trace.events, {times[i], events[i]})) return false;
-    }
-    return true;
+    return std::ranges::all_of(events, [&](const TraceEvent& event) {
+      const auto own = ownTime(event);
+      return (!own || isKnownTime(*own)) && append(m_trace.events, {takenNs, event});
+    });
   }
 
   bool takeMessages(ByteReader& a) {

@@ -15,7 +15,7 @@
 
 namespace engine::trace {
 
-inline constexpr std::uint32_t kTraceVersion = 2;
+inline constexpr std::uint32_t kTraceVersion = 3;
 
 // The first record of a file.
 struct TraceHeader {

@@ -33,6 +33,8 @@ class TraceRecorder {
 
   void drain(std::vector<TraceEvent>& out) { m_ring.drain(out); }
 
+  // Without the lost ones.
+  std::uint64_t numRecorded() const { return m_ring.numPushed(); }
   std::uint64_t numLost() const { return m_ring.numLost(); }
 
  private:

@@ -195,8 +195,7 @@ void TraceReplay::advanceState(std::int64_t ns) {
                                                 : m_trace.snapshotAt(last);
     m_nextSnapshot = endSnapshot;
     m_progress.reset(m_base);
-    // what came before it is in it
-    m_stateEvent = firstAfter(m_trace.events, m_trace.snapshots[last].timeNs);
+    m_stateEvent = std::min<std::size_t>(m_base.numEvents, m_trace.events.size());
   }
   const std::size_t endEvent = firstAfter(m_trace.events, ns, m_stateEvent);
   for (; m_stateEvent < endEvent; ++m_stateEvent) {

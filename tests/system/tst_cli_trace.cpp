@@ -39,7 +39,7 @@ void TestCliTrace::replayTellsWhatHappened() {
   QCOMPARE(outcome.exitCode, 0);
   QVERIFY2(outcome.err.empty(), outcome.err.c_str());
   const json document = outcome.json();
-  QCOMPARE(document["version"], json(2));
+  QCOMPARE(document["version"], json(3));
   QCOMPARE(document["whole"], json(true));
   QVERIFY(document["steps"].get<int>() > 10);
   QCOMPARE(document["requests"].size(), m_live.size());

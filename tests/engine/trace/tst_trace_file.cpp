@@ -258,7 +258,7 @@ void TestTraceFile::aLaterVersionIsRefusedNamingBoth() {
   QVERIFY(!trace.isOk());
   QVERIFY(trace.error().code == ErrorCode::Unsupported);
   QVERIFY(trace.error().message.find("version 7") != std::string::npos);
-  QVERIFY(trace.error().message.find("version 2") != std::string::npos);
+  QVERIFY(trace.error().message.find("version 3") != std::string::npos);
 }
 
 void TestTraceFile::sizesBeyondTheFileAreNotBelieved() {
