@@ -12,31 +12,36 @@ namespace engine::sample {
 
 namespace {
 
-// Four lanes whatever the processor (16 bytes exist on every x86-64 and need no choice at run
-// time), so the order of additions is one.
-constexpr std::size_t kLanes = 4;
-using Floats = float __attribute__((vector_size(16)));
-using Ints = std::int32_t __attribute__((vector_size(16)));
+// Sixteen lanes whatever the processor, so the order of additions is one and so are the bits; it
+// differs only how many instructions they take. The functions below are built for three kinds of
+// processor and one of them is chosen at run time.
+constexpr std::size_t kLanes = 16;
+using Floats = float __attribute__((vector_size(64)));
+using Ints = std::int32_t __attribute__((vector_size(64)));
+static_assert(kColumnTile % kLanes == 0);
+
+#define ALWAYS_INLINE [[gnu::always_inline]] inline
+#pragma GCC diagnostic ignored "-Wpsabi"  // everything that takes a vector is inlined
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::int32_t kExponentBits = 0x7F800000;
 
-inline Floats broadcast(float x) {
-  return Floats{x, x, x, x};
+ALWAYS_INLINE Floats broadcast(float x) {
+  return Floats{} + x;
 }
 
-inline Ints broadcast(std::int32_t x) {
-  return Ints{x, x, x, x};
+ALWAYS_INLINE Ints broadcast(std::int32_t x) {
+  return Ints{} + x;
 }
 
-inline Floats loadFloats(const float* in) {
+ALWAYS_INLINE Floats loadFloats(const float* in) {
   Floats x;
   std::memcpy(&x, in, sizeof x);
   return x;
 }
 
 // exp(x) for x in [-87, 88]; 0 below. Cody-Waite reduction, Taylor polynomial of degree 7.
-inline Floats expLanes(Floats x) {
+ALWAYS_INLINE Floats expLanes(Floats x) {
   const Floats floor = broadcast(-87.0f);
   const Ints isKept = x >= floor;
   const Floats clamped = isKept ? x : floor;
@@ -57,31 +62,115 @@ inline Floats expLanes(Floats x) {
   return (Floats)((Ints)(p * power) & isKept);
 }
 
-inline float sumLanes(Floats x) {
-  return (x[0] + x[2]) + (x[1] + x[3]);
+// Halves onto each other until one lane is left.
+ALWAYS_INLINE float sumLanes(Floats x) {
+  float lanes[kLanes];
+  std::memcpy(lanes, &x, sizeof lanes);
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
 }
 
-// A whole tile with minus infinity past the end of the row.
-struct PaddedTile {
-  alignas(32) float values[kColumnTile];
+ALWAYS_INLINE float expOfWhole(const float* in, float shift, float* out) {
+  Floats sum = broadcast(0.0f);
+  for (std::size_t i = 0; i < kColumnTile; i += kLanes) {
+    const Floats weights = expLanes(loadFloats(in + i) - shift);
+    std::memcpy(out + i, &weights, sizeof weights);
+    sum += weights;
+  }
+  return sumLanes(sum);
+}
 
-  PaddedTile(const float* in, std::size_t count) {
+ALWAYS_INLINE float maxOfWhole(const float* in) {
+  Floats best = broadcast(kMinusInfinity);
+  for (std::size_t i = 0; i < kColumnTile; i += kLanes) {
+    const Floats x = loadFloats(in + i);
+    best = x > best ? x : best;
+  }
+  float result = kMinusInfinity;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) result = std::max(result, best[lane]);
+  return result;
+}
+
+ALWAYS_INLINE bool isWholeFinite(const float* in) {
+  Ints bad = broadcast(0);
+  for (std::size_t i = 0; i < kColumnTile; i += kLanes) {
+    const Ints bits = (Ints)loadFloats(in + i) & broadcast(kExponentBits);
+    bad |= bits == broadcast(kExponentBits);
+  }
+  std::int32_t any = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) any |= bad[lane];
+  return any == 0;
+}
+
+// Of whole tiles.
+struct TileFunctions {
+  float (*exp)(const float* in, float shift, float* out);
+  float (*max)(const float* in);
+  bool (*isFinite)(const float* in);
+};
+
+float expPlain(const float* in, float shift, float* out) {
+  return expOfWhole(in, shift, out);
+}
+
+float maxPlain(const float* in) {
+  return maxOfWhole(in);
+}
+
+bool isFinitePlain(const float* in) {
+  return isWholeFinite(in);
+}
+
+[[gnu::target("avx2")]] float expAvx2(const float* in, float shift, float* out) {
+  return expOfWhole(in, shift, out);
+}
+
+[[gnu::target("avx2")]] float maxAvx2(const float* in) {
+  return maxOfWhole(in);
+}
+
+[[gnu::target("avx2")]] bool isFiniteAvx2(const float* in) {
+  return isWholeFinite(in);
+}
+
+[[gnu::target("avx512f")]] float expAvx512(const float* in, float shift, float* out) {
+  return expOfWhole(in, shift, out);
+}
+
+[[gnu::target("avx512f")]] float maxAvx512(const float* in) {
+  return maxOfWhole(in);
+}
+
+[[gnu::target("avx512f")]] bool isFiniteAvx512(const float* in) {
+  return isWholeFinite(in);
+}
+
+constexpr TileFunctions kPlain = {expPlain, maxPlain, isFinitePlain};
+constexpr TileFunctions kAvx2 = {expAvx2, maxAvx2, isFiniteAvx2};
+constexpr TileFunctions kAvx512 = {expAvx512, maxAvx512, isFiniteAvx512};
+
+const TileFunctions& functions() {
+  static const TileFunctions& chosen = __builtin_cpu_supports("avx512f") ? kAvx512
+                                       : __builtin_cpu_supports("avx2")  ? kAvx2
+                                                                         : kPlain;
+  return chosen;
+}
+
+// A whole tile with `filler` past the end of the row.
+struct PaddedTile {
+  alignas(64) float values[kColumnTile];
+
+  PaddedTile(const float* in, std::size_t count, float filler) {
     std::copy(in, in + count, values);
-    std::fill(values + count, values + kColumnTile, kMinusInfinity);
+    std::fill(values + count, values + kColumnTile, filler);
   }
 };
 
 bool isTileFinite(const float* in, std::size_t count) {
-  Ints bad = broadcast(0);
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Ints bits = (Ints)loadFloats(in + i) & broadcast(kExponentBits);
-    bad |= bits == broadcast(kExponentBits);
-  }
-  for (; i < count; ++i) bad[0] |= std::isfinite(in[i]) ? 0 : -1;
-  std::int32_t any = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) any |= bad[lane];
-  return any == 0;
+  if (count == kColumnTile) return functions().isFinite(in);
+  return functions().isFinite(PaddedTile(in, count, 0.0f).values);
 }
 
 Error badLogit(std::span<const float> row) {
@@ -94,40 +183,20 @@ Error badLogit(std::span<const float> row) {
 }  // namespace
 
 float maxOfTile(const float* in, std::size_t count) {
-  Floats best = broadcast(kMinusInfinity);
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Floats x = loadFloats(in + i);
-    best = x > best ? x : best;
-  }
-  float result = kMinusInfinity;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) result = std::max(result, best[lane]);
-  for (; i < count; ++i) result = std::max(result, in[i]);
-  return result;
+  if (count == kColumnTile) return functions().max(in);
+  return functions().max(PaddedTile(in, count, kMinusInfinity).values);
 }
 
 float expTile(const float* in, std::size_t count, float shift, float* out) {
-  if (count < kColumnTile) {
-    const PaddedTile padded(in, count);
-    return expTile(padded.values, kColumnTile, shift, out);
-  }
-  Floats even = broadcast(0.0f), odd = broadcast(0.0f);  // two chains hide the latency of one
-  for (std::size_t i = 0; i < kColumnTile; i += 2 * kLanes) {
-    const Floats a = expLanes(loadFloats(in + i) - shift);
-    const Floats b = expLanes(loadFloats(in + i + kLanes) - shift);
-    std::memcpy(out + i, &a, sizeof a);
-    std::memcpy(out + i + kLanes, &b, sizeof b);
-    even += a;
-    odd += b;
-  }
-  return sumLanes(even + odd);
+  if (count == kColumnTile) return functions().exp(in, shift, out);
+  return functions().exp(PaddedTile(in, count, kMinusInfinity).values, shift, out);
 }
 
 Result<RowSummary> summarizeRow(std::span<const float> row) {
   RowSummary summary;
   summary.max = kMinusInfinity;
   double sum = 0.0;  // of exp(x - summary.max)
-  alignas(32) float weights[kColumnTile];
+  alignas(64) float weights[kColumnTile];
   for (std::size_t begin = 0; begin < row.size(); begin += kColumnTile) {
     const std::size_t count = std::min(kColumnTile, row.size() - begin);
     const float* tile = row.data() + begin;

@@ -17,9 +17,6 @@ namespace kernels::cpu {
 
 namespace {
 
-constexpr int kItemsPerThread = 6;        // a late thread then delays a product by a sixth
-constexpr double kMinItemMacs = 65536;    // about a microsecond: less is not worth handing out
-constexpr double kMaxItemMacs = 1 << 26;  // about a millisecond: cancel is looked at in between
 constexpr int kSerialFloats = 16384;      // rows together this wide stay with the caller
 
 enum QkvPart { kQueries = 0, kKeys = 1, kValues = 2 };
@@ -182,46 +179,22 @@ void CpuOps::multiplyFine(const PackedMatrix& matrix,
   }
 }
 
-// Tile blocks first: few rows want many of them; many rows want row blocks of `maxRows` too.
-CpuOps::Cut CpuOps::cutProduct(int numRows, int numTiles, int numInputs, int maxRows) const {
-  Cut cut;
-  constexpr int kBlock = QuantizedRows::kRowsPerBlock;
-  cut.rowsPerItem = numRows <= maxRows ? numRows : std::max(maxRows / kBlock, 1) * kBlock;
-  cut.numRowBlocks = (numRows + cut.rowsPerItem - 1) / cut.rowsPerItem;
-  const int wanted = m_pool.numThreads() * kItemsPerThread;
-  const int even = (numTiles * cut.numRowBlocks + wanted - 1) / wanted;
-  const double tileMacs = static_cast<double>(cut.rowsPerItem) * 32 * numInputs;
-  const int least = static_cast<int>(std::min(kMinItemMacs / tileMacs, 1e6)) + 1;
-  const int most = std::max(least, static_cast<int>(std::min(kMaxItemMacs / tileMacs, 1e6)));
-  cut.tilesPerItem = std::min(std::clamp(even, least, most), numTiles);
-  cut.numTileBlocks = (numTiles + cut.tilesPerItem - 1) / cut.tilesPerItem;
-  return cut;
-}
-
-MatmulRange CpuOps::rangeOf(const Cut& cut, int item, int numRows, int numTiles) {
-  MatmulRange range;
-  range.rowBegin = item % cut.numRowBlocks * cut.rowsPerItem;
-  range.rowEnd = std::min(numRows, range.rowBegin + cut.rowsPerItem);
-  range.tileBegin = item / cut.numRowBlocks * cut.tilesPerItem;
-  range.tileEnd = std::min(numTiles, range.tileBegin + cut.tilesPerItem);
-  return range;
-}
-
 Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
   if (batch.numTokens == 0) return Status::ok();
   const PackedLayer& weights = m_weights.layer(layer);
   prepareInputs(batch.numTokens, weights.attnNorm, Precision::Fine);
   const Stopwatch watch(m_counters.linearNs);
   m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
+  // units of heads, a tile is never cut
   const int unitTiles = headsPerUnit(m_spec.headDim) * m_spec.headDim / kTileColumns;
-  Cut cuts[3];
+  const int numUnits = std::max(1, weights.qkv.numTiles() / unitTiles);
+  const int fits = static_cast<int>(m_act.epilogueFloats()) / (2 * unitTiles * kTileColumns);
+  ProductCut cuts[3];
   int numItems = 0;
   for (int part = 0; part < 3; ++part) {
     const int numTiles = weights.qkv.parts()[static_cast<std::size_t>(part)].numTiles;
-    const auto fits = static_cast<int>(m_act.epilogueFloats()) / (2 * unitTiles * kTileColumns);
-    cuts[part] = cutProduct(batch.numTokens, numTiles, m_spec.hidden, fits);
-    cuts[part].tilesPerItem = unitTiles;
-    cuts[part].numTileBlocks = (numTiles + unitTiles - 1) / unitTiles;
+    cuts[part] = cutUnits(m_pool.numThreads(), batch.numTokens, numTiles, unitTiles, numUnits,
+                          m_matmul.leastRowsPerItem(), fits);
     numItems += cuts[part].numItems();
   }
   m_pool.run(numItems, [&](int item, int thread) {
@@ -235,13 +208,13 @@ Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
 
 // One unit of heads of q, k or v for some rows: product, then everything up to query or cache.
 void CpuOps::runQkvPart(
-    int layer, const RaggedBatch& batch, int partIndex, int item, const Cut& cut, int thread) {
+    int layer, const RaggedBatch& batch, int partIndex, int item, const ProductCut& cut, int thread) {
   const PackedMatrix& matrix = m_weights.layer(layer).qkv;
   const PackedMatrix::Part& part = matrix.parts()[static_cast<std::size_t>(partIndex)];
-  MatmulRange range = rangeOf(cut, item, batch.numTokens, part.numTiles);
+  MatmulRange range = cut.range(item);
   range.tileBegin += part.firstTile;
   range.tileEnd += part.firstTile;
-  const int firstHead = item / cut.numRowBlocks * headsPerUnit(m_spec.headDim);
+  const int firstHead = item / cut.numRowBlocks() * headsPerUnit(m_spec.headDim);
   const int numHeads =
       std::min(headsPerUnit(m_spec.headDim), part.numColumns / m_spec.headDim - firstHead);
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(numHeads) * m_spec.headDim;
@@ -353,10 +326,11 @@ void CpuOps::multiplyInto(const RaggedBatch& batch,
   const Stopwatch watch(m_counters.linearNs);
   m_counters.linearOps += opsOf(matrix, batch.numTokens);
   constexpr int kMaxRows = 512;
-  const Cut cut = cutProduct(batch.numTokens, matrix.numTiles(), matrix.numInputs(), kMaxRows);
+  const ProductCut cut = cutProduct(m_pool.numThreads(), batch.numTokens, matrix.numTiles(),
+                                    matrix.numInputs(), kMaxRows);
   m_pool.run(cut.numItems(), [&](int item, int) {
     if (isCancelled(batch)) return;
-    const MatmulRange range = rangeOf(cut, item, batch.numTokens, matrix.numTiles());
+    const MatmulRange range = cut.range(item);
     m_matmul.multiplyTiles(matrix, rows, range,
                            m_act.update(range.rowBegin) + matrix.firstColumnOfTile(range.tileBegin),
                            m_spec.hidden);
@@ -392,10 +366,11 @@ Status CpuOps::mlp(int layer, const RaggedBatch& batch) {
     m_counters.linearOps += opsOf(weights.gateUp, batch.numTokens);
     const int numTiles = weights.gateUp.parts()[0].numTiles;
     constexpr int kMaxRows = kEpilogueFloats / (2 * kTileColumns);  // a tile of both fits
-    const Cut cut = cutProduct(batch.numTokens, numTiles, 2 * m_spec.hidden, kMaxRows);
+    const ProductCut cut = cutProduct(m_pool.numThreads(), batch.numTokens, numTiles,
+                                      2 * m_spec.hidden, kMaxRows);
     m_pool.run(cut.numItems(), [&](int item, int thread) {
       if (isCancelled(batch)) return;
-      runGateUp(weights, rangeOf(cut, item, batch.numTokens, numTiles), thread);
+      runGateUp(weights, cut.range(item), thread);
     });
   }
   if (isCancelled(batch)) return statusOf(batch);
@@ -443,9 +418,10 @@ Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out
   const PackedMatrix& matrix = m_weights.output();
   m_counters.linearOps += opsOf(matrix, count);
   constexpr int kMaxRows = 256;
-  const Cut cut = cutProduct(count, matrix.numTiles(), 2 * matrix.numInputs(), kMaxRows);
+  const ProductCut cut =
+      cutProduct(m_pool.numThreads(), count, matrix.numTiles(), 2 * matrix.numInputs(), kMaxRows);
   m_pool.run(cut.numItems(), [&](int item, int thread) {
-    const MatmulRange range = rangeOf(cut, item, count, matrix.numTiles());
+    const MatmulRange range = cut.range(item);
     const int tilesAtOnce =
         std::max(1, kEpilogueFloats / (2 * kTileColumns * (range.rowEnd - range.rowBegin)));
     for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {

@@ -34,6 +34,11 @@ class Matmul {
     return m_isa == Isa::AmxBf16 ? CodeOrder::ByColumn : CodeOrder::ByStep;
   }
 
+  // Fewer rows at a time cost nearly as much: what a block of registers takes, or a tile register.
+  int leastRowsPerItem() const {
+    return m_isa == Isa::AmxBf16 ? QuantizedRows::kRowsPerBlock : 4;
+  }
+
   RowForm rowForm() const { return m_isa == Isa::AmxBf16 ? RowForm::Bf16 : RowForm::Int8; }
 
   // Quantises cols() floats into `row` (and keeps them when rows.hasFloats()).

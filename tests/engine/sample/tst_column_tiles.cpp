@@ -1,5 +1,6 @@
 // The row arithmetic of the sampler against plain double arithmetic.
 // labels: pure
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -24,10 +25,44 @@ class TestColumnTiles : public QObject {
     return row;
   }
 
+  // One lane of an exponential, operation by operation.
+  static float plainExp(float x) {
+    if (!(x >= -87.0f)) return 0.0f;
+    const float magic = 12582912.0f, shifted = x * 1.44269504f + magic, n = shifted - magic;
+    const float r = x - n * 0.693359375f - n * -2.12194440e-4f;
+    float p = 1.0f / 5040.0f;
+    for (const float term : {1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f, 1.0f,
+                             1.0f}) {
+      p = p * r + term;
+    }
+    return p * std::ldexp(1.0f, static_cast<int>(n));
+  }
+
  private slots:
 
+  // Whichever instructions this processor has: sixteen chains, then halves onto each other.
+  void theBitsAreThoseOfSixteenPlainLanes() {
+    for (const std::size_t count : {std::size_t{3}, std::size_t{200}, kColumnTile}) {
+      const std::vector<float> row = randomRow(count, 5);
+      const float max = *std::max_element(row.begin(), row.end());
+      QCOMPARE(maxOfTile(row.data(), count), max);
+      alignas(64) float out[kColumnTile];
+      const float sum = expTile(row.data(), count, max, out);
+      float lanes[16] = {};
+      for (std::size_t i = 0; i < kColumnTile; ++i) {
+        const float weight = i < count ? plainExp(row[i] - max) : 0.0f;
+        QVERIFY(out[i] == weight);
+        lanes[i % 16] += weight;
+      }
+      for (int half = 8; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+      }
+      QVERIFY(sum == lanes[0]);
+    }
+  }
+
   void exponentialsAreWithinTwoUnitsInTheLastPlace() {
-    alignas(32) float out[kColumnTile];
+    alignas(64) float out[kColumnTile];
     for (float x = -86.9f; x < 80.0f; x += 0.37f) {
       expTile(&x, 1, 0.0f, out);
       const double exact = std::exp(double{x});
@@ -38,7 +73,7 @@ class TestColumnTiles : public QObject {
 
   void minusInfinityAndVerySmallWeighNothing() {
     const float in[3] = {-std::numeric_limits<float>::infinity(), -88.0f, -3.0e38f};
-    alignas(32) float out[kColumnTile];
+    alignas(64) float out[kColumnTile];
     QCOMPARE(expTile(in, 3, 0.0f, out), 0.0f);
   }
 
