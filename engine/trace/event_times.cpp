@@ -41,13 +41,15 @@ std::optional<std::int64_t> ownTime(const EngineMessage& message) {
 
 namespace {
 
-// For each event, the end of the iteration that was told of at or after it.
+// For each event, the end of the first iteration to end among those told of at or after it; so they
+// never go back.
 std::vector<std::int64_t> iterationEnds(const std::vector<Timed<TraceEvent>>& events) {
   std::vector<std::int64_t> ends(events.size());
   std::int64_t endNs = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = events.size(); i-- > 0;) {
     const auto& [takenNs, event] = events[i];
-    if (event.kind == TraceKind::Iteration) endNs = std::min({endNs, takenNs, event.iteration.t1Ns});
+    if (event.kind == TraceKind::Iteration)
+      endNs = std::min({endNs, takenNs, event.iteration.t1Ns});
     ends[i] = endNs;
   }
   return ends;
@@ -60,8 +62,9 @@ void settleTimes(std::vector<Timed<TraceEvent>>& events) {
   std::int64_t ns = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < events.size(); ++i) {
     auto& [timeNs, event] = events[i];
-    const auto own = ownTime(event);
-    if (own) timeNs = ns = std::clamp(std::min(timeNs, *own), ns, std::max(ns, ends[i]));
+    if (const auto own = ownTime(event)) {
+      timeNs = ns = std::clamp(std::min(timeNs, *own), ns, ends[i]);
+    }
   }
   // what has no time of its own, though the recorder may have looked in between
   const Timed<TraceEvent>* next = nullptr;

@@ -158,12 +158,12 @@ std::string iterationsCsv(const TraceSummary& summary) {
       "draft_tokens,running,waiting,free_blocks,cached_blocks,flops,bytes,budget,limit,"
       "linear_ms,attention_ms\n";
   for (const IterationRecord& step : summary.iterations) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                   step.id, csvMs(step.t0Ns), csvMs(step.t1Ns), csvMs(step.scheduleNs),
-                   csvMs(step.modelNs), csvMs(step.sampleNs), step.prefillTokens, step.decodeTokens,
-                   step.draftTokens, step.running, step.waiting, step.freeBlocks, step.cachedBlocks,
-                   step.flops, step.bytes, step.budget, reasonName(step.limit), csvMs(step.linearNs),
-                   csvMs(step.attentionNs));
+    fmt::format_to(
+        std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        step.id, csvMs(step.t0Ns), csvMs(step.t1Ns), csvMs(step.scheduleNs), csvMs(step.modelNs),
+        csvMs(step.sampleNs), step.prefillTokens, step.decodeTokens, step.draftTokens, step.running,
+        step.waiting, step.freeBlocks, step.cachedBlocks, step.flops, step.bytes, step.budget,
+        reasonName(step.limit), csvMs(step.linearNs), csvMs(step.attentionNs));
   }
   return out;
 }

@@ -17,7 +17,7 @@ namespace kernels::cpu {
 
 namespace {
 
-constexpr int kSerialFloats = 16384;      // rows together this wide stay with the caller
+constexpr int kSerialFloats = 16384;  // rows together this wide stay with the caller
 
 enum QkvPart { kQueries = 0, kKeys = 1, kValues = 2 };
 
@@ -185,7 +185,7 @@ Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
   prepareInputs(batch.numTokens, weights.attnNorm, Precision::Fine);
   const Stopwatch watch(m_counters.linearNs);
   m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
-  // units of heads, a tile is never cut
+  // in units of heads that fill whole tiles
   const int unitTiles = headsPerUnit(m_spec.headDim) * m_spec.headDim / kTileColumns;
   const int numUnits = std::max(1, weights.qkv.numTiles() / unitTiles);
   const int fits = static_cast<int>(m_act.epilogueFloats()) / (2 * unitTiles * kTileColumns);
@@ -207,8 +207,12 @@ Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
 }
 
 // One unit of heads of q, k or v for some rows: product, then everything up to query or cache.
-void CpuOps::runQkvPart(
-    int layer, const RaggedBatch& batch, int partIndex, int item, const ProductCut& cut, int thread) {
+void CpuOps::runQkvPart(int layer,
+                        const RaggedBatch& batch,
+                        int partIndex,
+                        int item,
+                        const ProductCut& cut,
+                        int thread) {
   const PackedMatrix& matrix = m_weights.layer(layer).qkv;
   const PackedMatrix::Part& part = matrix.parts()[static_cast<std::size_t>(partIndex)];
   MatmulRange range = cut.range(item);
@@ -366,8 +370,8 @@ Status CpuOps::mlp(int layer, const RaggedBatch& batch) {
     m_counters.linearOps += opsOf(weights.gateUp, batch.numTokens);
     const int numTiles = weights.gateUp.parts()[0].numTiles;
     constexpr int kMaxRows = kEpilogueFloats / (2 * kTileColumns);  // a tile of both fits
-    const ProductCut cut = cutProduct(m_pool.numThreads(), batch.numTokens, numTiles,
-                                      2 * m_spec.hidden, kMaxRows);
+    const ProductCut cut =
+        cutProduct(m_pool.numThreads(), batch.numTokens, numTiles, 2 * m_spec.hidden, kMaxRows);
     m_pool.run(cut.numItems(), [&](int item, int thread) {
       if (isCancelled(batch)) return;
       runGateUp(weights, cut.range(item), thread);

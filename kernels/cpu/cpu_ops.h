@@ -53,9 +53,9 @@ class CpuOps final : public Ops {
   // How a product's int8 input rows are held: alone, or with what their rounding left over, as two
   // rows of one product whose results are added: about 15 bits. Rows of bf16 are held alone.
   // Measured on SmolLM2-135M Q4_1, 3 chunks of 512 tokens against f32: KLD 0.0036 with Coarse
-  // everywhere, 0.0022 with a Fine output matrix, 0.0014 with Fine attention inputs besides; the MLP
-  // has the largest products and hurts least. Coarse attention inputs would save a tenth of the time
-  // of many rows, but flipped a greedy token of the goldens that float32 decides by 0.80.
+  // everywhere, 0.0022 with a Fine output matrix, 0.0014 with Fine attention inputs besides; the
+  // MLP has the largest products and hurts least. Coarse attention inputs would save a tenth of the
+  // time of many rows, but flipped a greedy token of the goldens that float32 decides by 0.80.
   enum class Precision : std::uint8_t { Coarse, Fine };
 
   // Input rows for each row.

@@ -35,9 +35,7 @@ class Matmul {
   }
 
   // Fewer rows at a time cost nearly as much: what a block of registers takes, or a tile register.
-  int leastRowsPerItem() const {
-    return m_isa == Isa::AmxBf16 ? QuantizedRows::kRowsPerBlock : 4;
-  }
+  int leastRowsPerItem() const { return m_isa == Isa::AmxBf16 ? QuantizedRows::kRowsPerBlock : 4; }
 
   RowForm rowForm() const { return m_isa == Isa::AmxBf16 ? RowForm::Bf16 : RowForm::Int8; }
 

@@ -10,8 +10,15 @@ constexpr int kItemsPerThread = 10;       // the last item to end is what all ot
 constexpr double kMinItemMacs = 65536;    // about a microsecond: less is not worth handing out
 constexpr double kMaxItemMacs = 1 << 26;  // about a millisecond: cancel is looked at in between
 
+constexpr int kBlock = QuantizedRows::kRowsPerBlock;
+
 int quotientUp(int a, int b) {
   return (a + b - 1) / b;
+}
+
+// Rows in whole blocks, one at least, that there is room for.
+int wholeBlocks(int maxRows) {
+  return std::max(maxRows / kBlock, 1) * kBlock;
 }
 
 }  // namespace
@@ -27,8 +34,7 @@ MatmulRange ProductCut::range(int item) const {
 
 ProductCut cutProduct(int numThreads, int numRows, int numTiles, int numInputs, int maxRows) {
   ProductCut cut{numRows, numTiles};
-  constexpr int kBlock = QuantizedRows::kRowsPerBlock;
-  cut.rowsPerItem = numRows <= maxRows ? numRows : std::max(maxRows / kBlock, 1) * kBlock;
+  cut.rowsPerItem = numRows <= maxRows ? numRows : wholeBlocks(maxRows);
   const int even = quotientUp(numTiles * cut.numRowBlocks(), numThreads * kItemsPerThread);
   const double tileMacs = static_cast<double>(cut.rowsPerItem) * kTileColumns * numInputs;
   const int least = static_cast<int>(std::min(kMinItemMacs / tileMacs, 1e6)) + 1;
@@ -47,10 +53,9 @@ ProductCut cutUnits(int numThreads,
   const int wanted = quotientUp(numThreads * kItemsPerThread, numUnits);
   const int numBlocks = std::max(std::min(wanted, numRows / leastRows), 1);
   // a tile register's rows lie together: no item takes a part of them
-  constexpr int kBlock = QuantizedRows::kRowsPerBlock;
   const int step = leastRows < kBlock ? 1 : kBlock;
   const int even = quotientUp(quotientUp(numRows, numBlocks), step) * step;
-  return {numRows, numTiles, std::min(even, std::max(maxRows / kBlock, 1) * kBlock), unitTiles};
+  return {numRows, numTiles, std::min(even, wholeBlocks(maxRows)), unitTiles};
 }
 
 }  // namespace kernels::cpu
