@@ -8,7 +8,7 @@ namespace kernels {
 
 // `static`, not merely inline: files built for different instruction sets each keep their own copy.
 
-static inline float floatOfF16(std::uint16_t half) {
+static constexpr float floatOfF16(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t exponent = (half >> 10) & 31u, fraction = half & 0x3FFu;
   if (exponent == 0) {  // zero or subnormal: fraction * 2^-24, exact
@@ -31,7 +31,7 @@ static inline std::uint16_t bf16OfFloat(float value) {
 }
 
 // Nearest, ties to even; NaN stays NaN, too large becomes infinity.
-static inline std::uint16_t f16OfFloat(float value) {
+static constexpr std::uint16_t f16OfFloat(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u);

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace kernels::cpu {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr std::uint64_t kAvx2 = bit(5), kBmi2 = bit(8);
 constexpr std::uint64_t kAvx512FDqBwVl = bit(16) | bit(17) | bit(30) | bit(31);
 constexpr std::uint64_t kAvx512VbmiVnni = bit(1) | bit(11);
 constexpr std::uint64_t kAmxTiles = bit(22) | bit(24) | bit(25);  // leaf 7 EDX: bf16, tiles, int8
+constexpr std::uint64_t kAvx512Fp16 = bit(23);                    // leaf 7 EDX
 constexpr std::uint64_t kAvxVnni = bit(4), kAvx512Bf16 = bit(5);  // leaf 7, subleaf 1, EAX
 // XCR0: xmm and ymm; mask registers and both halves of zmm
 constexpr std::uint64_t kYmmState = bit(1) | bit(2);
@@ -80,7 +83,7 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
   const bool hasAmx =
       hasAvx512 && hasBits(words.leaf7Edx, kAmxTiles) && hasBits(words.enabledState, kTileState);
   if (hasAmx) isas.push_back(Isa::Amx);
-  if (hasAmx) isas.push_back(Isa::AmxBf16);
+  if (hasAmx && hasBits(words.leaf7Edx, kAvx512Fp16)) isas.push_back(Isa::AmxBf16);
   if (hasAvx512) isas.push_back(Isa::Avx512Vnni);
   if (hasAvx2 && hasBits(words.leaf7Sub1Eax, kAvxVnni)) isas.push_back(Isa::AvxVnni);
   if (hasAvx2) isas.push_back(Isa::Avx2);
@@ -95,8 +98,9 @@ bool requestTilePermission() {
 std::span<const Isa> supportedIsas() {
   static const std::vector<Isa> isas = [] {
     std::vector<Isa> found = isasOf(readCpuFeatures());
-    if (!found.empty() && found.front() == Isa::Amx && !requestTilePermission()) {
-      found.erase(found.begin(), found.begin() + 2);
+    const auto needsTiles = [](Isa isa) { return isa == Isa::Amx || isa == Isa::AmxBf16; };
+    if (std::any_of(found.begin(), found.end(), needsTiles) && !requestTilePermission()) {
+      std::erase_if(found, needsTiles);
     }
     return found;
   }();

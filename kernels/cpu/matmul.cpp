@@ -64,7 +64,7 @@ void Matmul::quantizeGroups(
 void Matmul::quantizeWhole(
     const float* in, QuantizedRows& rows, int row, int firstGroup, int count) const {
   if (rows.form() == RowForm::Bf16) {
-    m_functions->round(in, count, rows.pairs(row, firstGroup), 2 * rows.rowsPerBlock());
+    m_functions->round(in, count, rows.rounded(row) + std::ptrdiff_t{firstGroup} * kGroupSize);
   } else {
     m_functions->quantize(in, count, rows.row(row) + firstGroup);
   }
@@ -87,6 +87,7 @@ void Matmul::multiplyTiles(const PackedMatrix& matrix,
     job.layout = part.layout;
     job.tiles = matrix.tile(tile);
     job.tileBytes = part.tileBytes;
+    job.sumUnits = matrix.sumUnits(tile);
     job.numTiles = end - tile;
     job.numColumns = std::min(job.numTiles * kTileColumns,
                               part.firstColumn + part.numColumns - matrix.firstColumnOfTile(tile));
@@ -102,15 +103,13 @@ void Matmul::multiplyTiles(const PackedMatrix& matrix,
 void Matmul::multiplyPart(TileJob job, const QuantizedRows& rows, const MatmulRange& range) const {
   job.numRows = range.rowEnd - range.rowBegin;
   job.floats = rows.hasFloats() ? rows.floats(range.rowBegin) : nullptr;
+  job.rowStride = rows.rowStride();
   if (rows.form() == RowForm::Int8) {
     job.groups = rows.row(range.rowBegin);
-    job.rowStride = rows.rowStride();
     return multiplyByRowBlocks(job);
   }
   if (isPlainFloat(job.layout)) return m_functions->multiplyFloats(job);
-  job.rowsPerBlock = rows.rowsPerBlock();
-  job.rowInBlock = range.rowBegin % job.rowsPerBlock;
-  job.pairs = rows.pairs(range.rowBegin - job.rowInBlock, 0);
+  job.rounded = rows.rounded(range.rowBegin);
   m_functions->multiplyQuantized(job);
 }
 

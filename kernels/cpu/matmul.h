@@ -20,7 +20,7 @@ struct MatmulRange {
 // a chain over the groups of 32 in order,
 //   y = fma(n * scale, weightScale, y)  [ y = fma(scaledSum, weightMin, y) ]
 // with n exact, whatever the number of rows, the ranges and the vector width. AmxBf16 multiplies
-// weights and rows rounded to bf16 (column_codes.h, matmul_amx_bf16_impl.h), for any number of rows
+// weights and rows rounded to bf16 (pair_codes.h, matmul_amx_bf16_impl.h), for any number of rows
 // and ranges alike. Thread-safe: calls whose outputs do not overlap may run at once.
 class Matmul {
  public:
@@ -31,11 +31,14 @@ class Matmul {
 
   // What it wants its weights and its rows to be.
   CodeOrder codeOrder() const {
-    return m_isa == Isa::AmxBf16 ? CodeOrder::ByColumn : CodeOrder::ByStep;
+    return m_isa == Isa::AmxBf16 ? CodeOrder::ByPair : CodeOrder::ByStep;
   }
 
-  // Fewer rows at a time cost nearly as much: what a block of registers takes, or a tile register.
-  int leastRowsPerItem() const { return m_isa == Isa::AmxBf16 ? QuantizedRows::kRowsPerBlock : 4; }
+  // Fewer rows at a time cost nearly as much: what a block of registers takes, or two tile
+  // registers.
+  int leastRowsPerItem() const {
+    return m_isa == Isa::AmxBf16 ? 2 * QuantizedRows::kRowsPerBlock : 4;
+  }
 
   RowForm rowForm() const { return m_isa == Isa::AmxBf16 ? RowForm::Bf16 : RowForm::Int8; }
 

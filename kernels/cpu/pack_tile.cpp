@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/pack_block.h"
+#include "kernels/cpu/pack_pairs.h"
 
 namespace kernels::cpu {
 
@@ -82,17 +83,21 @@ void packBlock(DType type,
   QuantGroup group;
   for (int g = 0; g < shape.numGroups; ++g, groupOut += shape.group) {
     decodeGroup(type, block, g, group);
-    storeCodes(group, column, groupOut);
+    if (column.layout.order == CodeOrder::ByPair) {
+      storePairCodes(group, column, groupOut);
+    } else {
+      storeCodes(group, column, groupOut);
+    }
     storeScales(group, g, column, shape, out, groupOut);
   }
 }
 
 // Block by block, so that the tile is written from its beginning to its end.
-void packBySteps(const WeightView& source,
-                 TileLayout layout,
-                 const std::byte* rows,
-                 int numRows,
-                 std::byte* out) {
+void packBlocks(const WeightView& source,
+                TileLayout layout,
+                const std::byte* rows,
+                int numRows,
+                std::byte* out) {
   const DTypeInfo& info = dtypeInfo(source.type);
   const BlockShape shape(source.type, layout);
   const std::size_t stride = rowBytes(source.type, source.cols);
@@ -120,25 +125,27 @@ void packFloatColumn(const WeightView& source,
 
 }  // namespace
 
-void packTile(const WeightView& source,
-              TileLayout layout,
-              std::int64_t firstRow,
-              int numRows,
-              std::byte* out) {
+float packTile(const WeightView& source,
+               TileLayout layout,
+               std::int64_t firstRow,
+               int numRows,
+               std::byte* out) {
   const std::size_t stride = rowBytes(source.type, source.cols);
   const std::byte* rows = source.data + static_cast<std::size_t>(firstRow) * stride;
+  const auto numGroups = static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize);
   if (numRows < kTileColumns ||
       source.cols % kGroupSize != 0) {  // else every byte is written below
-    const auto numGroups = static_cast<int>((source.cols + kGroupSize - 1) / kGroupSize);
     std::memset(out, 0, tileBytes(layout, numGroups));
   }
-  if (layout.order == CodeOrder::ByColumn && !isPlainFloat(layout)) {
-    return packByColumns(source, layout, rows, numRows, out);
+  if (!isPlainFloat(layout)) {
+    if (layout.codes == CodeLayout::BF16) return packBf16Pairs(source, rows, numRows, out);
+    packBlocks(source, layout, rows, numRows, out);
+    return layout.order == CodeOrder::ByPair ? finishPairScales(layout, numGroups, out) : 1.0f;
   }
-  if (!isPlainFloat(layout)) return packBySteps(source, layout, rows, numRows, out);
   for (std::size_t c = 0; c < static_cast<std::size_t>(numRows); ++c) {
     packFloatColumn(source, rows + c * stride, c, out);
   }
+  return 1.0f;
 }
 
 }  // namespace kernels::cpu

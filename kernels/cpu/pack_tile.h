@@ -11,18 +11,11 @@ namespace kernels::cpu {
 
 // Rows [firstRow, firstRow + numRows) of `source`, numRows <= 32; the remaining columns give 0.
 // layout: one of source.type. out: tileBytes(layout, groups of a row) bytes, 64-byte aligned.
-void packTile(const WeightView& source,
-              TileLayout layout,
-              std::int64_t firstRow,
-              int numRows,
-              std::byte* out);
-
-// The same for CodeOrder::ByColumn, but plain floats; rows: of which there are numRows. `out` is
-// zeroed before when there are fewer than 32.
-void packByColumns(const WeightView& source,
-                   TileLayout layout,
-                   const std::byte* rows,
-                   int numRows,
-                   std::byte* out);
+// Returns what a unit of the tile's sums stands for: 1 but for CodeOrder::ByPair (pair_codes.h).
+float packTile(const WeightView& source,
+               TileLayout layout,
+               std::int64_t firstRow,
+               int numRows,
+               std::byte* out);
 
 }  // namespace kernels::cpu

@@ -53,6 +53,7 @@ PackedMatrix::PackedMatrix(std::vector<WeightView> sources, CodeOrder order)
 
 Status PackedMatrix::pack(std::byte* memory, ThreadPool& pool, const std::atomic<bool>* cancel) {
   m_memory = memory;
+  m_sumUnits.resize(static_cast<std::size_t>(m_numTiles));
   const auto isCancelled = [cancel] {
     return cancel != nullptr && cancel->load(std::memory_order_relaxed);
   };
@@ -67,8 +68,9 @@ void PackedMatrix::packTile(int tile) {
   const Part& part = partOfTile(tile);
   const WeightView& source = m_sources[static_cast<std::size_t>(&part - m_parts.data())];
   const int firstRow = (tile - part.firstTile) * kTileColumns;
-  kernels::cpu::packTile(source, part.layout, firstRow, numColumnsOfTile(tile),
-                         const_cast<std::byte*>(this->tile(tile)));
+  m_sumUnits[static_cast<std::size_t>(tile)] =
+      kernels::cpu::packTile(source, part.layout, firstRow, numColumnsOfTile(tile),
+                             const_cast<std::byte*>(this->tile(tile)));
 }
 
 const PackedMatrix::Part& PackedMatrix::partOfTile(int tile) const {

@@ -58,6 +58,11 @@ class PackedMatrix {
   int firstColumnOfTile(int tile) const;
   int numColumnsOfTile(int tile) const;
   const std::byte* tile(int tile) const;
+
+  // CodeOrder::ByPair: what a unit of the sums of a tile and the following ones stands for, where
+  // inputs are RowForm::Bf16.
+  const float* sumUnits(int tile) const { return m_sumUnits.data() + tile; }
+
   // True when some part is multiplied as plain floats: its activations need KeepFloats::Yes.
   bool needsFloats() const;
 
@@ -66,6 +71,7 @@ class PackedMatrix {
 
   std::vector<WeightView> m_sources;
   std::vector<Part> m_parts;
+  std::vector<float> m_sumUnits;  // of each tile
   std::byte* m_memory = nullptr;
   std::size_t m_bytes = 0;
   int m_numColumns = 0, m_numInputs = 0, m_numTiles = 0;

@@ -53,7 +53,7 @@ ProductCut cutUnits(int numThreads,
   const int wanted = quotientUp(numThreads * kItemsPerThread, numUnits);
   const int numBlocks = std::max(std::min(wanted, numRows / leastRows), 1);
   // a tile register's rows lie together: no item takes a part of them
-  const int step = leastRows < kBlock ? 1 : kBlock;
+  const int step = leastRows < kBlock ? 1 : leastRows;
   const int even = quotientUp(quotientUp(numRows, numBlocks), step) * step;
   return {numRows, numTiles, std::min(even, wholeBlocks(maxRows)), unitTiles};
 }

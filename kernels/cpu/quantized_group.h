@@ -29,6 +29,10 @@ struct alignas(64) QuantizedGroup {
 
 static_assert(sizeof(QuantizedGroup) == 64);
 
+// Rows of bf16 hold values times this: tile registers take a product below 2^-126 for zero, and
+// weights read 2^-112 of themselves there (pair_codes.h). Values of 2^63 and beyond are infinite.
+inline constexpr float kRoundedInputFactor = 0x1p64f;
+
 inline constexpr std::int32_t kSumBias = 0x4B400000;  // the bits of 1.5 * 2^23
 inline constexpr float kSumBiasValue = 12582912.0f;
 inline constexpr std::uint32_t kMinAmaxBits = 0x0D800000;  // 2^-100

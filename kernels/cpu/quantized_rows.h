@@ -13,16 +13,14 @@ namespace kernels::cpu {
 
 enum class KeepFloats : bool { No, Yes };
 
-// Int8: a row's groups beside each other, one cache line a group. Bf16: blocks of up to 16 rows,
-// [block][group][16 pairs][rows of a block][2], as a tile register holds the second operand; one
-// row alone is simply its values.
+// A row's groups beside each other, one cache line a group, int8 or bf16.
 enum class RowForm : std::uint8_t { Int8, Bf16 };
 
 // Scratch for up to maxRows x maxCols; the shape in use may change from product to product.
 // Thread-compatible; different rows may be written by different threads.
 class QuantizedRows {
  public:
-  static constexpr int kRowsPerBlock = 16;  // at most
+  static constexpr int kRowsPerBlock = 16;  // of a tile register
 
   // keepFloats: room for the f32 values too, which plain float weights are multiplied with.
   Status reserve(int maxRows, int maxCols, KeepFloats keepFloats, RowForm form);
@@ -37,7 +35,7 @@ class QuantizedRows {
 
   RowForm form() const { return m_form; }
 
-  int rowStride() const { return strideOf(m_numGroups); }  // Int8: groups from one row to the next
+  int rowStride() const { return strideOf(m_numGroups); }  // groups from one row to the next
 
   bool hasFloats() const { return m_floats != nullptr; }
 
@@ -48,17 +46,10 @@ class QuantizedRows {
 
   const QuantizedGroup* row(int row) const { return m_groups + offset(row); }
 
-  // Bf16: rows that lie between each other; from one block of them to the next, in values; and
-  // where a row's first pair of a group is.
-  int rowsPerBlock() const { return m_numRows < kRowsPerBlock ? m_numRows : kRowsPerBlock; }
+  // Bf16: the values of a row, times kRoundedInputFactor.
+  std::uint16_t* rounded(int row) { return m_rounded + offset(row) * kGroupSize; }
 
-  std::ptrdiff_t blockStride() const {
-    return std::ptrdiff_t{m_numGroups} * kGroupSize * rowsPerBlock();
-  }
-
-  std::uint16_t* pairs(int row, int group) { return m_pairs + pairsAt(row, group); }
-
-  const std::uint16_t* pairs(int row, int group) const { return m_pairs + pairsAt(row, group); }
+  const std::uint16_t* rounded(int row) const { return m_rounded + offset(row) * kGroupSize; }
 
   // Whole groups: zeros follow the last value.
   float* floats(int row) { return m_floats + std::ptrdiff_t{row} * m_numGroups * kGroupSize; }
@@ -73,18 +64,12 @@ class QuantizedRows {
 
   std::ptrdiff_t offset(int row) const { return std::ptrdiff_t{row} * rowStride(); }
 
-  std::ptrdiff_t pairsAt(int row, int group) const {
-    const int perBlock = rowsPerBlock();
-    return row / perBlock * blockStride() + std::ptrdiff_t{group} * kGroupSize * perBlock +
-           row % perBlock * 2;
-  }
-
-  static std::size_t valueBytes(int maxRows, int maxGroups, RowForm form);
+  static std::size_t valueBytes(int maxRows, int maxGroups);
 
   HugeArena m_arena;
   RowForm m_form = RowForm::Int8;
   QuantizedGroup* m_groups = nullptr;
-  std::uint16_t* m_pairs = nullptr;
+  std::uint16_t* m_rounded = nullptr;
   float* m_floats = nullptr;
   int m_numRows = 0, m_numCols = 0, m_numGroups = 0;
 };

@@ -20,17 +20,17 @@ struct TileJob {
   const QuantizedGroup* groups = nullptr;  // [numRows, rowStride], numGroups of each row
   std::ptrdiff_t rowStride = 0;
   const float* floats = nullptr;  // [numRows, numGroups * 32]; plain-float layouts only
-  // RowForm::Bf16 instead of `groups`: the block the first row is in, and its number there.
-  const std::uint16_t* pairs = nullptr;
-  int rowsPerBlock = 0, rowInBlock = 0;
+  // RowForm::Bf16 instead of `groups`, and what a unit of each tile's sums stands for.
+  const std::uint16_t* rounded = nullptr;
+  const float* sumUnits = nullptr;
   float* out = nullptr;           // [numRows, ldOut]
   std::ptrdiff_t ldOut = 0;
 };
 
 // in[count * 32] -> out[count]
 using QuantizeFunction = void(const float* in, int count, QuantizedGroup* out);
-// in[count * 32] -> pairs of bf16, `stride` values from one to the next
-using RoundFunction = void(const float* in, int count, std::uint16_t* out, std::ptrdiff_t stride);
+// in[count * 32] -> out[count * 32], bf16 of kRoundedInputFactor times each
+using RoundFunction = void(const float* in, int count, std::uint16_t* out);
 using MultiplyFunction = void(const TileJob& job);
 
 QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;

@@ -42,7 +42,7 @@ TileLayout tileLayoutOf(DType type, CodeOrder order) {
 
 const char* slowReason(TileLayout layout) {
   if (!isPlainFloat(layout)) return nullptr;
-  return layout.order == CodeOrder::ByColumn
+  return layout.order == CodeOrder::ByPair
              ? "multiplied in float32 without tile registers"
              : "multiplied in float32 without int8 dot instructions";
 }
@@ -60,7 +60,7 @@ std::string slowFormatsNote(std::span<const DType> types, CodeOrder order) {
 }
 
 bool isPlainFloat(TileLayout layout) {
-  const bool isTiled = layout.codes == CodeLayout::BF16 && layout.order == CodeOrder::ByColumn;
+  const bool isTiled = layout.codes == CodeLayout::BF16 && layout.order == CodeOrder::ByPair;
   return layout.scales == ScaleLayout::None && !isTiled;
 }
 

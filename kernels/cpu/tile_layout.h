@@ -13,10 +13,10 @@ namespace kernels::cpu {
 inline constexpr int kTileColumns = 32;    // output columns of a tile
 inline constexpr int kGroupsPerSuper = 8;  // a super-block is 256 weights of a row
 
-// Which way the codes of a group lie: ByStep, so that a vector register's lanes are output columns
-// (dot instructions); or ByColumn, so that they are the 32 weights of one column (tile registers).
-// Either takes the same bytes.
-enum class CodeOrder : std::uint8_t { ByStep, ByColumn };
+// Which way the codes of a group lie: ByStep, so that a vector register's lanes are four inputs of
+// an output column each (dot instructions of int8); or ByPair, so that they are two (tile registers
+// of bf16). Either takes the same bytes.
+enum class CodeOrder : std::uint8_t { ByStep, ByPair };
 
 // Codes of one group (32 weights of each of the 32 columns), unsigned.
 //
@@ -33,15 +33,15 @@ enum class CodeOrder : std::uint8_t { ByStep, ByColumn };
 //   Byte        1024 B: [s = 0..7]
 // F16, BF16 and F32 hold plain values instead: [32 weights][32 columns].
 //
-// ByColumn: lines of 32 16-bit lanes, one for each weight, in which several columns have their bits
-// from the lowest up:
-//   Nibble, NibbleTable  8 lines of 4 columns
-//   Five                 Nibble, then [32 columns] 32 bits, the fifth ones of a column's weights
-//   Six                  Nibble, then 4 lines of 8 columns, the fifth and sixth bits
-//   Two                  4 lines of 8 columns
-//   Three                Two, then 2 lines of 16 columns, the third bits
-//   Byte                 [32 columns][16 even, 16 odd weights], signed
-//   BF16                 [32 columns][32 weights]
+// ByPair: lines of 32 16-bit lanes, [16 columns][2 inputs], in which several pairs of inputs have
+// their bits from the lowest up; every plane is [2][lines of 16 columns]:
+//   Nibble, NibbleTable  4 lines of 4 pairs
+//   Five                 Nibble, then a line of 16 pairs, the fifth bits
+//   Six                  Nibble, then 2 lines of 8 pairs, the fifth and sixth bits
+//   Two                  2 lines of 8 pairs
+//   Three                Two, then a line of 16 pairs, the third bits
+//   Byte                 8 lines of 2 pairs, signed
+//   BF16                 16 lines of a pair
 // F16 and F32 as above.
 enum class CodeLayout : std::uint8_t {
   Nibble,
@@ -61,6 +61,8 @@ enum class CodeLayout : std::uint8_t {
 // group int8 scales [h][32] of all 8 groups, then (Min only) uint8 minimums in the same order; h =
 // 2 for the 16s (a scale for each half of a group), else 1. Super16Min has four bits for each of
 // both: a byte is a scale and, in its high nibble, a minimum.
+// Half and HalfMin of CodeOrder::ByPair are not the file's numbers but what pair_codes.h makes
+// weights with, column c at pairSlot(c).
 enum class ScaleLayout : std::uint8_t { None, Half, HalfMin, Super, SuperMin, Super16, Super16Min };
 
 struct TileLayout {
@@ -68,6 +70,33 @@ struct TileLayout {
   ScaleLayout scales = ScaleLayout::None;
   CodeOrder order = CodeOrder::ByStep;
 };
+
+// CodeOrder::ByPair: a scale is stored as that many times itself (and its tile's factor), since a
+// code counts one part in as many; one of a signed byte as a 256th, since it is the upper half of
+// its lane.
+static constexpr float levelsOf(CodeLayout codes) {
+  switch (codes) {
+    case CodeLayout::Nibble:
+      return 16.0f;
+    case CodeLayout::Five:
+      return 32.0f;
+    case CodeLayout::Six:
+      return 64.0f;
+    case CodeLayout::Two:
+      return 4.0f;
+    case CodeLayout::Three:
+      return 8.0f;
+    case CodeLayout::Byte:
+      return 1.0f / 256.0f;
+    default:
+      return 1.0f;
+  }
+}
+
+// Where the scale of a column lies among 32: four of the first 16 columns, four of the others, ...
+static constexpr std::size_t pairSlot(std::size_t column) {
+  return column % 16 / 4 * 8 + column / 16 * 4 + column % 4;
+}
 
 TileLayout tileLayoutOf(DType type, CodeOrder order);
 // What keeps weights of this layout from the speed of the others, as a clause; null when nothing

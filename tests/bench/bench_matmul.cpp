@@ -128,7 +128,7 @@ void registerAll() {
     const auto type = static_cast<DType>(t);
     const std::string name = std::string("/") + kernels::dtypeInfo(type).name;
     for (const auto& [orderName, order] : {std::pair("pack", CodeOrder::ByStep),
-                                           std::pair("pack_by_column", CodeOrder::ByColumn)}) {
+                                           std::pair("pack_by_pair", CodeOrder::ByPair)}) {
       benchmark::RegisterBenchmark(
           (orderName + name).c_str(),
           [type, order = order](benchmark::State& state) { pack(state, type, order); });

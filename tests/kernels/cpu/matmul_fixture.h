@@ -34,29 +34,57 @@ struct Weights {
   }
 };
 
-// What tile registers are given for a weight: its f32 value made by one fma, to the nearest bf16,
-// ties away from zero.
-inline float roundedWeight(const kernels::QuantGroup& group, int i) {
+// To the nearest of so many significant bits.
+//   tie  what a tie does: to the even one, or away from zero
+enum class Tie { Even, Away };
+
+inline double roundedTo(int bits, double x, Tie tie) {
+  if (x == 0.0) return x;
+  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  return (tie == Tie::Even ? std::nearbyint(x / unit) : std::round(x / unit)) * unit;
+}
+
+inline double asHalf(double x) {
+  return roundedTo(11, x, Tie::Even);
+}
+
+// What tile registers are given for a weight, by the recipe of pair_codes.h.
+inline double roundedWeight(DType type, const kernels::QuantGroup& group, int i) {
   const int half = i / 16;
   const float scale = group.scale * static_cast<float>(group.subScale[half]);
-  const float min =
-      group.hasMin ? -(group.minScale * static_cast<float>(group.subMin[half])) : 0.0f;
-  const float value = std::fma(static_cast<float>(group.codes[i] - group.zero), scale, min);
-  const auto bits = std::bit_cast<std::uint32_t>(value) + 0x8000u;
-  return std::bit_cast<float>(bits & 0xFFFF0000u);
+  const double number = group.codes[i] - group.zero;
+  double weight = 0;
+  if (type == DType::Q8_0 || type == DType::IQ4_NL || type == DType::IQ4_XS) {
+    weight = asHalf(number * asHalf(static_cast<double>(scale)));
+  } else {
+    // Q3_K's and Q6_K's zero points are half their levels, as Q4_0's and Q5_0's are
+    const bool isTwo = type == DType::Q2_K, isThree = type == DType::Q3_K,
+               isSix = type == DType::Q6_K;
+    const bool isFive = type == DType::Q5_0 || type == DType::Q5_1 || type == DType::Q5_K;
+    const float levels = isTwo ? 4 : isThree ? 8 : isFive ? 32 : isSix ? 64 : 16;
+    const float step = scale * levels;
+    const float min = -(group.minScale * static_cast<float>(group.subMin[half]));
+    const double start = static_cast<double>(group.hasMin ? min - step : -1.5f * step);
+    const double code = group.hasMin ? number : number + static_cast<double>(levels) / 2;
+    weight = asHalf((1.0 + code / static_cast<double>(levels)) * asHalf(static_cast<double>(step)) +
+                    asHalf(start));
+  }
+  return roundedTo(8, weight, Tie::Away);
 }
 
 // Row `r` of a quantised matrix so rounded.
-inline std::vector<float> roundedRow(const Weights& weights, std::int64_t r) {
+inline std::vector<double> roundedRow(const Weights& weights, std::int64_t r) {
   const kernels::DTypeInfo& info = kernels::dtypeInfo(weights.view.type);
   const std::size_t stride = kernels::rowBytes(weights.view.type, weights.view.cols);
   const std::byte* block = weights.view.data + static_cast<std::size_t>(r) * stride;
-  std::vector<float> out;
+  std::vector<double> out;
   for (std::int64_t k = 0; k < weights.view.cols; k += info.elementsPerBlock) {
     for (int g = 0; g < info.elementsPerBlock / 32; ++g) {
       kernels::QuantGroup group;
       kernels::decodeGroup(weights.view.type, block, g, group);
-      for (int i = 0; i < 32; ++i) out.push_back(roundedWeight(group, i));
+      for (int i = 0; i < 32; ++i) {
+        out.push_back(roundedWeight(weights.view.type, group, i));
+      }
     }
     block += info.bytesPerBlock;
   }

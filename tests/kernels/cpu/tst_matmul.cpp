@@ -35,13 +35,13 @@ struct PackedOnce {
 };
 
 struct Packed {
-  PackedOnce bySteps, byColumns;
+  PackedOnce bySteps, byPairs;
 
   explicit Packed(const std::vector<kernels::WeightView>& sources)
-      : bySteps(sources, CodeOrder::ByStep), byColumns(sources, CodeOrder::ByColumn) {}
+      : bySteps(sources, CodeOrder::ByStep), byPairs(sources, CodeOrder::ByPair) {}
 
   const PackedMatrix& of(const Matmul& matmul) const {
-    return matmul.codeOrder() == CodeOrder::ByStep ? bySteps.matrix : byColumns.matrix;
+    return matmul.codeOrder() == CodeOrder::ByStep ? bySteps.matrix : byPairs.matrix;
   }
 };
 
@@ -78,8 +78,7 @@ bool hasSameBits(const float* a, const float* b, std::size_t count) {
 double activation(const QuantizedRows& rows, bool isFloat, int row, int k) {
   if (isFloat) return static_cast<double>(rows.floats(row)[k]);
   if (rows.form() == RowForm::Bf16) {
-    const std::uint16_t* pairs = rows.pairs(row, k / 32) + k % 32 / 2 * 2 * rows.rowsPerBlock();
-    return static_cast<double>(kernels::floatOfBf16(pairs[k % 2]));
+    return static_cast<double>(kernels::floatOfBf16(rows.rounded(row)[k])) * 0x1p-64;
   }
   const QuantizedGroup& group = rows.row(row)[k / 32];
   return static_cast<double>(group.scale) * static_cast<double>(group.values[k % 32]);
@@ -94,13 +93,17 @@ double worstError(const Weights& weights,
   const bool isFloat = !isBlocks && !(isRounded && weights.view.type == DType::BF16);
   double worst = 0.0;
   for (std::int64_t c = 0; c < weights.view.rows; ++c) {
-    const std::vector<float> w =
-        isRounded && isBlocks ? fixture::roundedRow(weights, c) : weights.row(c);
+    std::vector<double> w;
+    if (isRounded && isBlocks) {
+      w = fixture::roundedRow(weights, c);
+    } else {
+      const std::vector<float> plain = weights.row(c);
+      w.assign(plain.begin(), plain.end());
+    }
     for (int r = 0; r < rows.numRows(); ++r) {
       double sum = 0.0, magnitude = 0.0;
       for (int k = 0; k < rows.cols(); ++k) {
-        const double term =
-            static_cast<double>(w[static_cast<std::size_t>(k)]) * activation(rows, isFloat, r, k);
+        const double term = w[static_cast<std::size_t>(k)] * activation(rows, isFloat, r, k);
         sum += term;
         magnitude += std::fabs(term);
       }
@@ -132,12 +135,12 @@ TileJob jobOf(const PackedMatrix& matrix, const QuantizedRows& rows, float* out)
   job.numRows = rows.numRows();
   job.out = out;
   job.ldOut = part.numColumns;
+  job.rowStride = rows.rowStride();
+  job.sumUnits = matrix.sumUnits(0);
   if (rows.form() == RowForm::Int8) {
     job.groups = rows.row(0);
-    job.rowStride = rows.rowStride();
   } else {
-    job.pairs = rows.pairs(0, 0);
-    job.rowsPerBlock = rows.rowsPerBlock();
+    job.rounded = rows.rounded(0);
   }
   return job;
 }
@@ -282,15 +285,14 @@ void TestMatmul::bf16TilesDoAsTheyAreEmulated() {
   for (int cols : {32, 256, 608}) {
     if (cols % kernels::dtypeInfo(dtype).elementsPerBlock != 0) continue;
     const Weights weights = fixture::randomWeights(dtype, 66, cols, 21);
-    const PackedOnce packed({weights.view}, CodeOrder::ByColumn);
+    const PackedOnce packed({weights.view}, CodeOrder::ByPair);
     for (int numRows : {1, 5, 16, 17, 49}) {
       const std::vector<float> x = fixture::randomActivations(numRows, cols, 12);
       QuantizedRows rows;
       QVERIFY(rows.reserve(numRows, cols, KeepFloats::No, RowForm::Bf16).isOk());
       rows.setShape(numRows, cols);
       for (int r = 0; r < numRows; ++r) {
-        kernels::cpu::roundRowAvx512Vnni(x.data() + r * cols, cols / 32, rows.pairs(r, 0),
-                                         2 * rows.rowsPerBlock());
+        kernels::cpu::roundRowAvx512Vnni(x.data() + r * cols, cols / 32, rows.rounded(r));
       }
       std::vector<float> emulated(static_cast<std::size_t>(numRows) * 66, 1e30f), real = emulated;
       kernels::cpu::multiplyRoundedEmulatedAmxBf16(jobOf(packed.matrix, rows, emulated.data()));

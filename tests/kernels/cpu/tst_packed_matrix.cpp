@@ -19,7 +19,9 @@ class TestPackedMatrix : public QObject {
   void partsLieSideBySideEachFromATileOfItsOwn();
   void columnsPastTheEndArePackedAsZero();
   void nibblesAreStoredWhereTheLayoutSays();
-  void columnsKeepTheirCodesInLanes();
+  void pairsKeepTheirCodesInLanes();
+  void pairScalesFillTheRangeOfHalves();
+  void aBadScaleShowsInTheUnit();
   void theThreadCountDoesNotChangeAByte();
   void aRaisedFlagCancels();
   void unfitShapesAreRefusedWithTheirSize_data();
@@ -65,7 +67,7 @@ void TestPackedMatrix::fastFormatsKeepTheirBitsPerWeight() {
   QFETCH(double, growth);
   const kernels::WeightView view{static_cast<DType>(type), 96, 1536, nullptr};
   const double expected = growth * static_cast<double>(view.bytes());
-  for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByColumn}) {
+  for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByPair}) {
     QCOMPARE(static_cast<double>(PackedMatrix({view}, order).packedBytes()), expected);
   }
 }
@@ -115,33 +117,85 @@ void TestPackedMatrix::nibblesAreStoredWhereTheLayoutSays() {
   }
 }
 
-// The other order: a lane of 16 bits is a weight, in which neighbouring columns have their bits.
-void TestPackedMatrix::columnsKeepTheirCodesInLanes() {
+// The other order: lanes of 16 bits, [16 columns][2 inputs], in which pairs have their bits.
+void TestPackedMatrix::pairsKeepTheirCodesInLanes() {
   const Weights weights = fixture::randomWeights(DType::Q5_0, 32, 64, 2);
-  const std::vector<std::byte> packed = pack(weights, 1, CodeOrder::ByColumn);
+  const std::vector<std::byte> packed = pack(weights, 1, CodeOrder::ByPair);
   QCOMPARE(packed.size(), std::size_t{2 * (512 + 128 + 64)});
+  const auto laneAt = [&](std::size_t line, std::size_t c, std::size_t i) {
+    std::uint16_t lane;
+    std::memcpy(&lane, packed.data() + line + c % 16 * 4 + i % 2 * 2, 2);
+    return lane;
+  };
   for (std::size_t c = 0; c < 32; ++c) {
     for (std::size_t g = 0; g < 2; ++g) {
       kernels::QuantGroup group;
       kernels::decodeGroup(DType::Q5_0, weights.bytes.data() + (c * 2 + g) * 22, 0, group);
-      const std::byte* tile = packed.data() + g * 704;
-      std::uint32_t fifth;
-      std::memcpy(&fifth, tile + 512 + 4 * c, 4);
+      const std::size_t tile = g * 704, half = c / 16;
       for (std::size_t i = 0; i < 32; ++i) {
-        std::uint16_t lane;
-        std::memcpy(&lane, tile + c / 4 * 64 + 2 * i, 2);
-        const unsigned low = lane >> (c % 4 * 4) & 15u, high = fifth >> i & 1u;
+        const std::size_t pair = i / 2;
+        const std::uint16_t lane = laneAt(tile + half * 256 + pair / 4 * 64, c, i);
+        const std::uint16_t fifths = laneAt(tile + 512 + half * 64, c, i);
+        const unsigned low = lane >> (pair % 4 * 4) & 15u, high = fifths >> pair & 1u;
         QCOMPARE(low | high << 4, unsigned{group.codes[i]});
       }
-      QVERIFY(std::memcmp(tile + 640 + 2 * c, &group.scaleBits, 2) == 0);
     }
   }
+}
+
+// Scales of that order are made for f16: the tile's largest weight is near 2^15, whatever it was,
+// and a unit of the sums says by how much. Every column's is repeated for its pair at once.
+void TestPackedMatrix::pairScalesFillTheRangeOfHalves() {
+  for (const float size : {1e-6f, 0.02f, 900.0f}) {
+    Weights weights = fixture::randomWeights(DType::Q4_1, 32, 32, 2);
+    for (std::size_t c = 0; c < 32; ++c) {
+      const std::uint16_t scale = kernels::f16OfFloat(size * (1.0f + static_cast<float>(c) / 32));
+      const std::uint16_t min = kernels::f16OfFloat(-7.0f * size);
+      std::memcpy(weights.bytes.data() + c * 20, &scale, 2);
+      std::memcpy(weights.bytes.data() + c * 20 + 2, &min, 2);
+    }
+    PackedMatrix matrix({weights.view}, CodeOrder::ByPair);
+    HugeArena arena;
+    ThreadPool pool(1);
+    QVERIFY(arena.reserve(matrix.packedBytes()));
+    QVERIFY(matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk());
+    const float factor = 0x1p48f / *matrix.sumUnits(0);
+    float largest = 0.0f;
+    for (std::size_t c = 0; c < 32; ++c) {
+      std::uint16_t scale, min, fromScale, fromMin;
+      const std::size_t slot = c % 16 / 4 * 8 + c / 16 * 4 + c % 4;
+      std::memcpy(&scale, matrix.tile(0) + 512 + 2 * slot, 2);
+      std::memcpy(&min, matrix.tile(0) + 576 + 2 * slot, 2);
+      std::memcpy(&fromScale, weights.bytes.data() + c * 20, 2);
+      std::memcpy(&fromMin, weights.bytes.data() + c * 20 + 2, 2);
+      const float step = kernels::floatOfF16(fromScale) * 16 * factor;
+      QCOMPARE(kernels::floatOfF16(scale), step);
+      const float start = kernels::floatOfF16(fromMin) * factor - step;
+      QCOMPARE(min, kernels::f16OfFloat(start));
+      largest = std::max({largest, step, std::fabs(start)});
+    }
+    QVERIFY2(largest > 0x1p13f && largest < 0x1p15f, qPrintable(QString::number(largest)));
+  }
+}
+
+// A scale that is no number makes its tile's sums none.
+void TestPackedMatrix::aBadScaleShowsInTheUnit() {
+  Weights weights = fixture::randomWeights(DType::Q4_0, 40, 32, 2);
+  const std::uint16_t infinity = 0x7C00;
+  std::memcpy(weights.bytes.data() + 35 * 18, &infinity, 2);
+  PackedMatrix matrix({weights.view}, CodeOrder::ByPair);
+  HugeArena arena;
+  ThreadPool pool(1);
+  QVERIFY(arena.reserve(matrix.packedBytes()));
+  QVERIFY(matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk());
+  QVERIFY(std::isfinite(matrix.sumUnits(0)[0]));
+  QVERIFY(std::isnan(matrix.sumUnits(0)[1]));
 }
 
 void TestPackedMatrix::theThreadCountDoesNotChangeAByte() {
   for (int type = 0; type < kernels::kNumDTypes; ++type) {
     const Weights weights = fixture::randomWeights(static_cast<DType>(type), 333, 256, 3);
-    for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByColumn}) {
+    for (CodeOrder order : {CodeOrder::ByStep, CodeOrder::ByPair}) {
       QVERIFY(pack(weights, 1, order) == pack(weights, 4, order));
     }
   }
@@ -191,7 +245,7 @@ void TestPackedMatrix::onlyPlainFloatsNeedFloatActivations() {
     const kernels::WeightView view{static_cast<DType>(type), 32, 256, nullptr};
     const bool isPlain = !kernels::isQuantized(view.type);
     QCOMPARE(PackedMatrix({view}, CodeOrder::ByStep).needsFloats(), isPlain);
-    QCOMPARE(PackedMatrix({view}, CodeOrder::ByColumn).needsFloats(),
+    QCOMPARE(PackedMatrix({view}, CodeOrder::ByPair).needsFloats(),
              isPlain && view.type != DType::BF16);
   }
 }

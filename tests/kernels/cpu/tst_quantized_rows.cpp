@@ -20,8 +20,7 @@ class TestQuantizedRows : public QObject {
   void shapesMayChangeWithinTheReserve();
   void floatsAreKeptOnlyWhenAsked();
   void anImpossibleReserveSaysHowMuch();
-  void bf16RowsLieInBlocksOfPairs_data();
-  void bf16RowsLieInBlocksOfPairs();
+  void bf16RowsHoldTheirValuesTimes64Bits();
 
  private:
   std::vector<Isa> m_isas;
@@ -152,36 +151,26 @@ void TestQuantizedRows::anImpossibleReserveSaysHowMuch() {
   QVERIFY(status.message.find("2000000000") != std::string::npos);
 }
 
-void TestQuantizedRows::bf16RowsLieInBlocksOfPairs_data() {
-  QTest::addColumn<int>("numRows");
-  for (int numRows : {1, 2, 5, 16, 17, 40}) QTest::addRow("%d rows", numRows) << numRows;
-}
-
-void TestQuantizedRows::bf16RowsLieInBlocksOfPairs() {
-  QFETCH(int, numRows);
+void TestQuantizedRows::bf16RowsHoldTheirValuesTimes64Bits() {
   if (std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) == 0) QSKIP("rounded by AVX-512");
-  constexpr int kCols = 96;
+  constexpr int kCols = 96, kNumRows = 17;
   QuantizedRows rows;
-  QVERIFY(rows.reserve(numRows, kCols, KeepFloats::No, RowForm::Bf16).isOk());
-  rows.setShape(numRows, kCols);
-  std::vector<float> x = fixture::randomActivations(numRows, kCols, 4);
-  x[3] = 1e-40f;
+  QVERIFY(rows.reserve(kNumRows, kCols, KeepFloats::No, RowForm::Bf16).isOk());
+  rows.setShape(kNumRows, kCols);
+  std::vector<float> x = fixture::randomActivations(kNumRows, kCols, 4);
+  x[3] = 1e-40f;          // not lost, although subnormal
   x[5] = 1.0f + 0x1p-8f;  // a tie: to the even one below
   x[6] = 1.0f + 0x3p-8f;  // and above
-  x[7] = -3.4e38f;
-  for (int row = 0; row < numRows; ++row) {
-    kernels::cpu::roundRowAvx512Vnni(x.data() + row * kCols, kCols / 32, rows.pairs(row, 0),
-                                     2 * rows.rowsPerBlock());
+  x[7] = -3.4e38f;        // infinite
+  x[8] = 0x1.FEp62f;      // the largest that is not
+  for (int row = 0; row < kNumRows; ++row) {
+    kernels::cpu::roundRowAvx512Vnni(x.data() + row * kCols, kCols / 32, rows.rounded(row));
   }
-  const int perBlock = std::min(numRows, 16);
-  QCOMPARE(rows.rowsPerBlock(), perBlock);
-  const std::uint16_t* values = rows.pairs(0, 0);
-  for (int row = 0; row < numRows; ++row) {
+  QCOMPARE(rows.rounded(1) - rows.rounded(0), std::ptrdiff_t{32 * rows.rowStride()});
+  for (int row = 0; row < kNumRows; ++row) {
     for (int k = 0; k < kCols; ++k) {
-      const int at = row / perBlock * perBlock * kCols + k / 2 * 2 * perBlock + row % perBlock * 2;
       const float from = x[static_cast<std::size_t>(row * kCols + k)];
-      const std::uint16_t expected = from == 1e-40f ? 0 : kernels::bf16OfFloat(from);
-      QCOMPARE(values[at + k % 2], expected);
+      QCOMPARE(rows.rounded(row)[k], kernels::bf16OfFloat(from * 0x1p64f));
     }
   }
 }

@@ -39,7 +39,7 @@ void TestTileLayout::slowFormatsAreNamedOnceEach() {
   QVERIFY(note.find("F16 is multiplied in float32") != std::string::npos);
   QCOMPARE(note.find("BF16"), note.rfind("BF16"));
   QVERIFY(note.find("Q8_0") == std::string::npos);
-  const std::string tiles = slowFormatsNote(types, CodeOrder::ByColumn);
+  const std::string tiles = slowFormatsNote(types, CodeOrder::ByPair);
   QVERIFY(tiles.find("F16 is multiplied in float32 without tile registers") != std::string::npos);
   QVERIFY(tiles.find("BF16") == std::string::npos);
 }
@@ -49,7 +49,7 @@ void TestTileLayout::fastFormatsNeedNoNote() {
                                     DType::Q8_0, DType::Q2_K, DType::Q3_K,   DType::Q4_K,
                                     DType::Q5_K, DType::Q6_K, DType::IQ4_NL, DType::IQ4_XS};
   QVERIFY(slowFormatsNote(types, CodeOrder::ByStep).empty());
-  QVERIFY(slowFormatsNote(types, CodeOrder::ByColumn).empty());
+  QVERIFY(slowFormatsNote(types, CodeOrder::ByPair).empty());
   QVERIFY(slowFormatsNote({}, CodeOrder::ByStep).empty());
 }
 
