@@ -113,6 +113,8 @@ std::vector<Knob> reloadKnobs() {
   using L = engine::LoadConfig;
   const auto part = &EngineConfig::load;
   const QStringList onOff{QStringLiteral("off"), QStringLiteral("on")};
+  QStringList isas;
+  for (const engine::IsaKind isa : engine::kIsaKinds) isas << QString::fromLatin1(engine::isaName(isa));
   const Knob draft{QStringLiteral("draft-model"), tr("what guesses: TPOT, memory"), false, KnobKind::Path, {},
                    [](const EngineConfig& config) { return QString::fromStdString(config.load.draftModelPath); },
                    [](EngineConfig& config, const QString& text) {
@@ -122,9 +124,7 @@ std::vector<Knob> reloadKnobs() {
   return {
       choice("device", tr("speed, memory"), part, &L::device,
              {QStringLiteral("auto"), QStringLiteral("cpu"), QStringLiteral("cuda")}),
-      choice("isa", tr("speed"), part, &L::isa,
-             {QStringLiteral("auto"), QStringLiteral("reference"), QStringLiteral("avx2"), QStringLiteral("avxvnni"),
-              QStringLiteral("avx512vnni"), QStringLiteral("amx")}),
+      choice("isa", tr("speed, precision"), part, &L::isa, isas),
       whole("threads", tr("speed (0: physical cores)"), part, &L::threads),
       whole("max-context", tr("longest request (0: the model's)"), part, &L::maxContext),
       choice("allocator", tr("waste"), part, &L::allocator, {QStringLiteral("paged"), QStringLiteral("contiguous")}),

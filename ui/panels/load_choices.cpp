@@ -19,9 +19,14 @@ void addInstructionSets(QComboBox& box) {
   for (auto isa : engine::kIsaKinds) {
     box.addItem(QString::fromLatin1(engine::isaName(isa)), int(isa));
   }
-  const QString forMany = QCoreApplication::translate(
-      "LoadChoices", "Weights and activations as bf16: prompts are read faster and many users served faster; one answer comes slower.");
-  box.setItemData(box.findData(int(engine::IsaKind::AmxBf16)), forMany, Qt::ToolTipRole);
+  const auto explain = [&box](engine::IsaKind isa, const QString& text) {
+    box.setItemData(box.findData(int(isa)), text, Qt::ToolTipRole);
+  };
+  explain(engine::IsaKind::AmxBf16,
+          QCoreApplication::translate("LoadChoices",
+                                      "Weights and activations as bf16, close to float32: prompts are read fast, many users served fast."));
+  explain(engine::IsaKind::Amx,
+          QCoreApplication::translate("LoadChoices", "Activations as int8: a single answer may come faster, the rest slower."));
 }
 
 }  // namespace ui::panels

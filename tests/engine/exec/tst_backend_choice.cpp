@@ -24,6 +24,13 @@ class TestBackendChoice : public QObject {
     QVERIFY(choice->note.empty());
   }
 
+  void tilesOfBf16ComeFirstAndThoseOfInt8Next() {
+    std::vector<Isa> supported = {Isa::Amx, Isa::AmxBf16, Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2};
+    QVERIFY(chooseBackend(IsaKind::Auto, nullptr, supported)->cpuIsa == Isa::AmxBf16);
+    std::erase(supported, Isa::AmxBf16);  // a processor without arithmetic of f16
+    QVERIFY(chooseBackend(IsaKind::Auto, nullptr, supported)->cpuIsa == Isa::Amx);
+  }
+
   void withoutAvx2TheReferenceRunsAndSaysSo() {
     const auto choice = chooseBackend(IsaKind::Auto, nullptr, {});
     QVERIFY(!choice->cpuIsa.has_value());
