@@ -34,6 +34,12 @@ class Executor {
                                const std::atomic<bool>* cancel,
                                const LogitsSink& sink) = 0;
 
+  // fn(item, thread) once for each item of [0, count), in any order, on threads [0, info().threads)
+  // of the device, which have nothing else to do then; also from within a sink. fn must not throw.
+  virtual void shareOut(int count, const std::function<void(int item, int thread)>& fn) {
+    for (int item = 0; item < count; ++item) fn(item, 0);
+  }
+
   virtual std::int64_t vocabSize() const = 0;
   virtual int maxLogitRows() const = 0;
   virtual const kernels::KvLayout& layout() const = 0;

@@ -43,6 +43,10 @@ class ModelExecutor final : public Executor {
                        const std::atomic<bool>* cancel,
                        const LogitsSink& sink) override;
 
+  void shareOut(int count, const std::function<void(int item, int thread)>& fn) override {
+    m_ops->shareOut(count, fn);
+  }
+
   std::int64_t vocabSize() const override { return m_vocabSize; }
 
   int maxLogitRows() const override;

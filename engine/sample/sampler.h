@@ -28,7 +28,7 @@ struct DrawRequest {
   bool wantRowHash = false;
 };
 
-// Engine thread only; keeps scratch of one row.
+// One thread at a time; keeps scratch of one row.
 class Sampler {
  public:
   explicit Sampler(OrderPreset order = OrderPreset::Vllm) : m_stages(stagesOf(order)) {}

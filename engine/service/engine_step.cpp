@@ -34,6 +34,7 @@ EngineStep::EngineStep(ModelSession& session,
       m_gate(gate),
       m_hasCommands(std::move(hasCommands)),
       m_checkInvariants(checkInvariants),
+      m_samplingThreads(static_cast<std::size_t>(std::max(session.executor().info().threads, 1))),
       m_drafts(session),
       m_beams(session),
       m_swapStore(session.executor()),
@@ -137,13 +138,34 @@ Result<void> EngineStep::moveBlocks() {
   return {};
 }
 
+// The rows of one sequence follow each other and stay with one thread; sequences know nothing of
+// each other, so that it makes no difference which one.
 void EngineStep::sample(int first, int count, const float* logits) {
   const Clock& clock = m_session.channels().clock;
   const std::int64_t beginNs = clock.nowNs();
   const auto vocabSize = static_cast<std::size_t>(m_session.executor().vocabSize());
+  const auto planRow = [&](int i) { return m_sampledRows[static_cast<std::size_t>(first + i)]; };
+  m_firstRows.clear();
   for (int i = 0; i < count; ++i) {
-    sampleRow(m_sampledRows[static_cast<std::size_t>(first + i)],
-              std::span(logits + static_cast<std::size_t>(i) * vocabSize, vocabSize));
+    if (i == 0 || planRow(i) != planRow(i - 1)) m_firstRows.push_back(i);
+  }
+  const int numSequences = static_cast<int>(m_firstRows.size());
+  m_firstRows.push_back(count);
+  m_session.executor().shareOut(numSequences, [&](int sequence, int thread) {
+    SamplingThread& mine = m_samplingThreads[static_cast<std::size_t>(thread)];
+    try {
+      const auto at = static_cast<std::size_t>(sequence);
+      for (int i = m_firstRows[at]; i < m_firstRows[at + 1]; ++i) {
+        sampleRow(planRow(i),
+                  std::span(logits + static_cast<std::size_t>(i) * vocabSize, vocabSize),
+                  mine.sampler);
+      }
+    } catch (...) {
+      mine.fault = std::current_exception();
+    }
+  });
+  for (SamplingThread& thread : m_samplingThreads) {
+    if (thread.fault) std::rethrow_exception(std::exchange(thread.fault, nullptr));
   }
   m_sampleNs += clock.nowNs() - beginNs;
 }
@@ -156,20 +178,22 @@ std::span<const TokenId> EngineStep::draftsOf(std::size_t row) const {
 }
 
 // A row has 1 + numDrafts rows of logits: those behind the first draft that falls are not needed.
-void EngineStep::sampleRow(std::size_t row, std::span<const float> logits) {
+void EngineStep::sampleRow(std::size_t row,
+                           std::span<const float> logits,
+                           sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   if (!outcome.run.isOpen) return;
   const sched::PlanRow& planned = m_plan.rows[row];
   ServedRequest* served = m_session.find(planned.request);
   CHECK(served != nullptr);
-  if (served->isBeam()) return sampleBeam(row, logits);
+  if (served->isBeam()) return sampleBeam(row, logits, sampler);
   const speculate::RunContext context = contextOf(*served, planned);
-  const Result<void> verified = speculate::verifyNext(m_sampler, context, logits, outcome.run);
+  const Result<void> verified = speculate::verifyNext(sampler, context, logits, outcome.run);
   if (!verified) {
     outcome.failure = verified.error();
     outcome.finish = FinishReason::Failed;
   } else if (served->group != nullptr && !served->group->hasBranched) {
-    sampleOthers(row, logits);
+    sampleOthers(row, logits, sampler);
   }
 }
 
@@ -185,7 +209,9 @@ speculate::RunContext EngineStep::contextOf(ServedRequest& served,
 }
 
 // The request's other samples begin with the same row: the prompt is computed once.
-void EngineStep::sampleOthers(std::size_t row, std::span<const float> logits) {
+void EngineStep::sampleOthers(std::size_t row,
+                              std::span<const float> logits,
+                              sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   ServedRequest& served = *m_session.find(m_plan.rows[row].request);
   for (int i = 1; i < served.group->numSamples; ++i) {
@@ -193,12 +219,14 @@ void EngineStep::sampleOthers(std::size_t row, std::span<const float> logits) {
     context.sample = static_cast<std::uint64_t>(i);
     speculate::DraftRun run;
     // the row gave the first sample its token, so it gives one to each
-    CHECK(speculate::verifyNext(m_sampler, context, logits, run).isOk());
+    CHECK(speculate::verifyNext(sampler, context, logits, run).isOk());
     outcome.firstOfOthers.push_back(std::move(run.tokens.front()));
   }
 }
 
-void EngineStep::sampleBeam(std::size_t row, std::span<const float> logits) {
+void EngineStep::sampleBeam(std::size_t row,
+                            std::span<const float> logits,
+                            sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   ServedRequest& served = *m_session.find(m_plan.rows[row].request);
   sample::DrawRequest draw;
@@ -207,7 +235,7 @@ void EngineStep::sampleBeam(std::size_t row, std::span<const float> logits) {
   draw.history = &served.history;
   draw.position = m_plan.rows[row].kvLength();
   draw.wantRowHash = served.spec.wantRowHashes;
-  auto candidates = m_sampler.best(draw, served.group->search->numCandidates());
+  auto candidates = sampler.best(draw, served.group->search->numCandidates());
   outcome.run.isOpen = false;
   outcome.holds = candidates.isOk();
   if (candidates) {

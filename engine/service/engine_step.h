@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -74,6 +75,12 @@ class EngineStep {
     std::vector<sample::BeamCandidate> candidates;
   };
 
+  // What a thread samples with, and what it could not throw there.
+  struct SamplingThread {
+    sample::Sampler sampler;
+    std::exception_ptr fault;
+  };
+
   bool plan();
   void propose();
   bool reserve();
@@ -85,10 +92,10 @@ class EngineStep {
 
   StepOutcome abandon(const Error& error);
   std::span<const TokenId> draftsOf(std::size_t row) const;
-  void sampleRow(std::size_t row, std::span<const float> logits);
+  void sampleRow(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
   speculate::RunContext contextOf(ServedRequest& served, const sched::PlanRow& row) const;
-  void sampleOthers(std::size_t row, std::span<const float> logits);
-  void sampleBeam(std::size_t row, std::span<const float> logits);
+  void sampleOthers(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
+  void sampleBeam(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
   void feedText(std::size_t row);
   void branchOff(std::size_t row);
   void publishBranch(std::size_t row, BranchOutcome& branch);
@@ -106,7 +113,7 @@ class EngineStep {
   StepGate& m_gate;
   std::function<bool()> m_hasCommands;
   const bool m_checkInvariants;
-  sample::Sampler m_sampler;
+  std::vector<SamplingThread> m_samplingThreads;  // as many as the executor's
   DraftStage m_drafts;
   BeamStage m_beams;
   SwapStore m_swapStore;
@@ -114,6 +121,7 @@ class EngineStep {
   const sched::StepPlan& m_plan;  // the scheduler's own
   std::vector<exec::SequenceRows> m_rows;
   std::vector<std::size_t> m_sampledRows;  // plan row of each logits row
+  std::vector<int> m_firstRows;            // of each sequence among the logits rows at hand
   std::vector<RowOutcome> m_outcomes;      // by plan row
   std::vector<sched::RowResult> m_results;
   std::vector<sched::FinishedRequest> m_ended;

@@ -60,6 +60,12 @@ class Ops {
   virtual void readBlock(std::int32_t block, std::byte* out) const = 0;
   virtual void writeBlock(std::int32_t block, const std::byte* in) = 0;
 
+  // fn(item, thread) once for each item of [0, count), in any order, on the backend's own threads
+  // [0, info().threads), which have nothing else to do then. fn must not throw. Here: one by one.
+  virtual void shareOut(int count, const std::function<void(int item, int thread)>& fn) {
+    for (int item = 0; item < count; ++item) fn(item, 0);
+  }
+
   virtual const KvLayout& layout() const = 0;
   virtual OpsCounters takeCounters() = 0;  // since the last call
 };

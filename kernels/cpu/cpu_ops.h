@@ -37,6 +37,10 @@ class CpuOps final : public Ops {
   void readBlock(std::int32_t block, std::byte* out) const override;
   void writeBlock(std::int32_t block, const std::byte* in) override;
 
+  void shareOut(int count, const std::function<void(int item, int thread)>& fn) override {
+    m_pool.run(count, fn);
+  }
+
   const KvLayout& layout() const override { return m_kv.layout(); }
 
   OpsCounters takeCounters() override;

@@ -144,6 +144,28 @@ class CpuOpsTest : public QObject {
     QVERIFY(!cancelled.ops);
   }
 
+  void itemsSharedOutRunOnceEachOnThreadsThatThereAre() {
+    const auto isas = kernels::cpu::supportedIsas();
+    if (isas.empty()) QSKIP("no vector kernels on this processor");
+    const TinyDecoder decoder(TinyShape{});
+    for (const int numThreads : {1, 3}) {
+      auto request = decoder.request(KvType::BF16, 16, 4, 2);
+      request.threads = numThreads;
+      const BackendResult result = kernels::cpu::createOps(request, isas.front());
+      QCOMPARE(result.ops->info().threads, numThreads);
+      for (const int count : {0, 1, 50}) {
+        std::vector<std::atomic<int>> runs(static_cast<std::size_t>(count));
+        std::atomic<int> numStrange{0};
+        result.ops->shareOut(count, [&](int item, int thread) {
+          if (thread < 0 || thread >= numThreads) ++numStrange;
+          ++runs[static_cast<std::size_t>(item)];
+        });
+        QCOMPARE(numStrange.load(), 0);
+        QVERIFY(std::ranges::all_of(runs, [](const auto& times) { return times == 1; }));
+      }
+    }
+  }
+
   void cancelComesThroughWithin50ms() {
     const auto isas = kernels::cpu::supportedIsas();
     if (isas.empty()) QSKIP("no vector kernels on this processor");
