@@ -446,11 +446,17 @@ void CpuOps::storeLogits(const PackedMatrix& matrix,
                          float* out) {
   const int column = matrix.firstColumnOfTile(range.tileBegin), last = range.tileEnd - 1;
   const int width = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last) - column;
-  float* columns = m_act.epilogue(thread);
-  multiplyFine(matrix, range, width, columns);
-  for (int row = range.rowBegin; row < range.rowEnd; ++row, columns += width) {
-    float* to = out + row * m_spec.vocabSize + column;
-    std::memcpy(to, columns, static_cast<std::size_t>(width) * 4);
+  const std::ptrdiff_t rowFloats = m_spec.vocabSize;
+  float* to = out + range.rowBegin * rowFloats + column;
+  const bool isDirect = heldRows(Precision::Fine) == 1;
+  const float* columns = m_act.epilogue(thread);
+  if (isDirect) {
+    m_matmul.multiplyTiles(matrix, m_act.inputs(), range, to, rowFloats);
+  } else {
+    multiplyFine(matrix, range, width, m_act.epilogue(thread));
+  }
+  for (int row = range.rowBegin; row < range.rowEnd; ++row, to += rowFloats, columns += width) {
+    if (!isDirect) std::memcpy(to, columns, static_cast<std::size_t>(width) * 4);
     if (m_spec.finalSoftCap != 0.0f) m_rows.softCap(to, m_spec.finalSoftCap, width);
   }
 }
