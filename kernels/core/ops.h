@@ -22,7 +22,7 @@ namespace kernels {
 struct BackendInfo {
   std::string device;  // "CPU"
   std::string isa;     // recipe in force: "reference", "avx2", "avx512vnni"
-  std::string note;    // why it is not what was asked for, or slow; else empty
+  std::string note;    // why it is not what was asked for, slow, or not kept; else empty
   int threads = 1;
   std::size_t weightBytes = 0, kvBytes = 0, scratchBytes = 0;
 };
@@ -79,6 +79,9 @@ struct BackendRequest {
   int threads = 1;
   std::function<void(double)> progress;        // 0..1, called from the calling thread; may be empty
   const std::atomic<bool>* cancel = nullptr;  // may be null
+  // Folder in which packed weights are kept between loads (made when there is none); empty = nowhere.
+  // A backend that packs none, or cannot write there, loads all the same.
+  std::string packedFolder;
 };
 
 struct BackendResult {

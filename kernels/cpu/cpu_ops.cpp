@@ -81,7 +81,7 @@ BackendInfo CpuOps::info() const {
   BackendInfo info;
   info.device = "CPU";
   info.isa = isaName(m_isa);
-  info.note = m_weights.slowFormats();
+  info.note = m_weights.note();
   info.threads = m_pool.numThreads();
   info.weightBytes = m_weights.bytes();
   const KvLayout& layout = m_kv.layout();

@@ -1,5 +1,7 @@
 #include "kernels/cpu/packed_decoder.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -68,25 +70,98 @@ Status PackedDecoder::plan(const BackendRequest& request, CodeOrder order) {
   return shapeMatrix("output", {weights.output}, order, m_output);
 }
 
-Status PackedDecoder::pack(const BackendRequest& request, CodeOrder order, ThreadPool& pool) {
-  Status status = plan(request, order);
-  if (!status.isOk()) return status;
-  std::size_t total = 0, done = 0;
-  for (const PackedMatrix* matrix : matrices()) total += HugeArena::rounded(matrix->packedBytes());
-  if (!m_arena.reserve(total)) {
+// Room for all matrices one after the other, and for a float a tile where weights are kept.
+Status PackedDecoder::reserve(bool withUnits) {
+  std::vector<std::size_t> offsets;
+  std::size_t numTiles = 0;
+  m_tileBytes = 0;
+  for (const PackedMatrix* matrix : matrices()) {
+    offsets.push_back(m_tileBytes);
+    m_tileBytes += HugeArena::rounded(matrix->packedBytes());
+    numTiles += static_cast<std::size_t>(matrix->numTiles());
+  }
+  const std::size_t total = m_tileBytes + (withUnits ? numTiles * sizeof(float) : 0);
+  if (!m_arena.reserve(HugeArena::rounded(total))) {
     return Status::failed(Outcome::OutOfMemory,
                           "no memory for " + std::to_string(total) + " bytes of packed weights");
   }
-  std::vector<DType> types;
+  std::byte* memory = m_arena.allocate(total);
+  m_payload = {memory, total};
+  m_places.clear();
+  for (const std::size_t offset : offsets) m_places.push_back(memory + offset);
+  return Status::ok();
+}
+
+Status PackedDecoder::packAll(ThreadPool& pool, const LoadWatch& watch) {
+  std::size_t done = 0, index = 0;
   for (PackedMatrix* matrix : matrices()) {
-    for (const PackedMatrix::Part& part : matrix->parts()) types.push_back(part.type);
-    status = matrix->pack(m_arena.allocate(matrix->packedBytes()), pool, request.cancel);
+    const Status status = matrix->pack(m_places[index++], pool, watch.cancel);
     if (!status.isOk()) return status;
     done += matrix->packedBytes();
-    if (request.progress) request.progress(static_cast<double>(done) / static_cast<double>(total));
+    watch.tell(static_cast<double>(done) / static_cast<double>(m_tileBytes));
+  }
+  return Status::ok();
+}
+
+// Looks for the weights among those kept, and takes them from there.
+PackedRead PackedDecoder::readKept(CodeOrder order, ThreadPool& pool, const LoadWatch& watch) {
+  const std::vector<PackedMatrix*> all = matrices();
+  std::vector<WeightView> sources;
+  std::vector<std::size_t> ends;
+  for (const PackedMatrix* matrix : all) {
+    sources.insert(sources.end(), matrix->sources().begin(), matrix->sources().end());
+    ends.push_back((ends.empty() ? 0 : ends.back()) + HugeArena::rounded(matrix->packedBytes()));
+  }
+  const PackedRead outcome = m_cache->read(sources, order, m_payload, ends, pool, watch);
+  if (outcome != PackedRead::Read) return outcome;
+  const auto* units = reinterpret_cast<const float*>(m_payload.data() + m_tileBytes);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto numTiles = static_cast<std::size_t>(all[i]->numTiles());
+    all[i]->adopt(m_places[i], {units, numTiles});
+    units += numTiles;
+  }
+  return outcome;
+}
+
+void PackedDecoder::keep() {
+  auto* units = reinterpret_cast<float*>(m_payload.data() + m_tileBytes);
+  for (const PackedMatrix* matrix : matrices()) {
+    units = std::copy_n(matrix->sumUnits(0), matrix->numTiles(), units);
+  }
+  m_cache->keep(m_payload);
+}
+
+Status PackedDecoder::pack(const BackendRequest& request, CodeOrder order, ThreadPool& pool) {
+  const bool isKept = !request.packedFolder.empty();
+  Status status = plan(request, order);
+  if (status.isOk()) status = reserve(isKept);
+  if (!status.isOk()) return status;
+  std::vector<DType> types;
+  for (const PackedMatrix* matrix : matrices()) {
+    for (const PackedMatrix::Part& part : matrix->parts()) types.push_back(part.type);
   }
   m_slowFormats = slowFormatsNote(types, order);
-  return Status::ok();
+  const LoadWatch watch{request.cancel, request.progress};
+  // what is too large for any folder is not even hashed
+  if (!isKept || m_payload.size() + kPackedHeaderBytes > PackedFolder::kMaxBytes) {
+    return packAll(pool, watch);
+  }
+  m_cache = std::make_unique<PackedCache>(PackedFolder(request.packedFolder));
+  const PackedRead found = readKept(order, pool, watch);
+  m_wasRead = found == PackedRead::Read;
+  if (m_wasRead) return Status::ok();
+  if (found == PackedRead::Cancelled) {
+    return Status::failed(Outcome::Cancelled, "reading packed weights was cancelled");
+  }
+  status = packAll(pool, watch.part(PackedCache::kHashShare, 1.0));
+  if (status.isOk()) keep();
+  return status;
+}
+
+std::string PackedDecoder::note() const {
+  const std::string unkept = m_cache ? m_cache->note() : std::string();
+  if (m_slowFormats.empty() || unkept.empty()) return m_slowFormats + unkept;
+  return m_slowFormats + "; " + unkept;
 }
 
 bool PackedDecoder::needsFloats() const {

@@ -64,6 +64,12 @@ Status PackedMatrix::pack(std::byte* memory, ThreadPool& pool, const std::atomic
   return isCancelled() ? Status::failed(Outcome::Cancelled, "packing was cancelled") : Status::ok();
 }
 
+void PackedMatrix::adopt(std::byte* memory, std::span<const float> sumUnits) {
+  m_memory = memory;
+  m_sumUnits.assign(sumUnits.begin(), sumUnits.end());
+  m_sources.clear();
+}
+
 void PackedMatrix::packTile(int tile) {
   const Part& part = partOfTile(tile);
   const WeightView& source = m_sources[static_cast<std::size_t>(&part - m_parts.data())];

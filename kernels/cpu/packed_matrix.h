@@ -44,6 +44,12 @@ class PackedMatrix {
   // Looks at `cancel` (may be null) between tiles; a cancelled matrix must not be used.
   Status pack(std::byte* memory, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
 
+  // The same without packing: `memory` holds what pack() once made of the same sources, and
+  // `sumUnits` (numTiles()) what it said then.
+  void adopt(std::byte* memory, std::span<const float> sumUnits);
+
+  std::span<const WeightView> sources() const { return m_sources; }  // until packed
+
   int numColumns() const { return m_numColumns; }  // output columns, N
 
   int numInputs() const { return m_numInputs; }  // K
