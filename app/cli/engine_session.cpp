@@ -10,6 +10,7 @@
 #include "app/cli/cli.h"
 #include "engine/service/engine_service.h"
 #include "engine/service/gguf_model_provider.h"
+#include "engine/service/packed_folder.h"
 #include "engine/trace/recording_handle.h"
 
 namespace app::cli {
@@ -30,7 +31,8 @@ Result<std::unique_ptr<EngineSession>> EngineSession::open(const EngineConfig& c
                                                            const CancelToken& cancel,
                                                            const std::string& tracePath) {
   service::EngineParts parts;
-  parts.models = std::make_shared<service::GgufModelProvider>();
+  parts.models =
+      std::make_shared<service::GgufModelProvider>(TRY(service::packedFolderOfEnvironment()));
   service::EngineOptions options;
   options.snapshotIntervalNs = tracePath.empty() ? kSnapshotIntervalNs : kTracedIntervalNs;
   auto engine = service::createEngineService(std::move(parts), options);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/service/gguf_model_provider.h"
+#include "engine/service/packed_folder.h"
 
 namespace app::cli {
 
@@ -17,7 +18,7 @@ Result<service::LoadedModel> loadForScoring(CliIo& io, EngineConfig config, std:
   service::LoadObserver observer;
   observer.progress = [](const std::string&, double, std::int64_t) {};
   observer.cancel = &io.cancel.flag();
-  service::GgufModelProvider provider;
+  service::GgufModelProvider provider(TRY(service::packedFolderOfEnvironment()));
   const auto opened = TRY(provider.open(config, observer));
   return opened->load(config, observer);
 }

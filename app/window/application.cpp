@@ -10,12 +10,14 @@
 #include <QFileInfo>
 #include <QSocketNotifier>
 #include <QTemporaryDir>
+#include <spdlog/spdlog.h>
 
 #include "app/window/recordings.h"
 #include "app/window/scripted_chat.h"
 #include "app/window/traffic_plan.h"
 #include "engine/service/engine_service.h"
 #include "engine/service/gguf_model_provider.h"
+#include "engine/service/packed_folder.h"
 #include "ui/models/settings_file.h"
 #include "ui/panels/banner.h"
 #include "ui/program_desk.h"
@@ -58,7 +60,9 @@ void Application::openPlaces() {
 
 void Application::makeWindow() {
   engine::service::EngineParts parts;
-  parts.models = std::make_shared<engine::service::GgufModelProvider>();
+  const auto packedFolder = engine::service::packedFolderOfEnvironment();
+  if (!packedFolder) spdlog::warn("{}", packedFolder.error().message);
+  parts.models = std::make_shared<engine::service::GgufModelProvider>(packedFolder ? *packedFolder : std::string());
   m_engine = engine::service::createEngineService(std::move(parts));
   m_window = std::make_unique<ui::MainWindow>(
       ui::WindowParts{*m_engine, *m_store, *m_settings, m_theme, drawTraffic, openRecording});

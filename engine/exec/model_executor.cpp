@@ -67,6 +67,7 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
   request.maxBatchedTokens = options.maxBatchedTokens;
   request.threads =
       options.threads > 0 ? options.threads : kernels::cpu::readCpuTopology().usefulThreads();
+  request.packedFolder = options.packedFolder;
   request.progress = options.progress;
   request.cancel = options.cancel;
   std::string note = options.backend.note;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/exec/backend_choice.h"
@@ -21,14 +22,15 @@ struct ModelExecutorOptions {
   std::int64_t numBlocks = 0;
   int maxBatchedTokens = 512;  // rows the backend computes at once; larger steps are cut
   int threads = 1;             // 0 = as many as are worth starting (physical cores, quota)
+  std::string packedFolder;    // where packed weights are kept between loads; empty = nowhere
   std::function<void(double)> progress;       // 0..1, from the calling thread; may be empty
   const std::atomic<bool>* cancel = nullptr;  // may be null
 };
 
 class ModelExecutor final : public Executor {
  public:
-  // Packs the weights of `source`, which lives as long as the executor. Cancelled when the flag
-  // rose.
+  // Packs the weights of `source`, which lives as long as the executor, or reads what was kept of
+  // them. Cancelled when the flag rose.
   static Result<std::unique_ptr<ModelExecutor>> create(
       std::shared_ptr<const model::WeightSource> source,
       const model::ModelConfig& config,

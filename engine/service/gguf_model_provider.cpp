@@ -60,6 +60,7 @@ class GgufOpenedModel final : public OpenedModel {
     kernels::KvType kvType = kernels::KvType::BF16;
     std::int64_t maxContext = 0;
     SteadyTime startedAt;
+    std::string packedFolder;
     // of the draft model; no source = there is none
     std::shared_ptr<const model::WeightSource> draftSource;
     model::ModelConfig draftConfig;
@@ -119,6 +120,7 @@ class GgufOpenedModel final : public OpenedModel {
     TRY_VOID(checkPool(options.numBlocks, bytesPerBlock));
     options.maxBatchedTokens = model::backendRows(config.limits);
     options.threads = config.load.threads;
+    options.packedFolder = m_facts.packedFolder;
     options.cancel = observer.cancel;
     options.progress = [&observer, bytes = m_facts.source->fileBytes()](double fraction) {
       observer.progress("packing", fraction, bytes);
@@ -219,6 +221,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
                                                              const LoadObserver& observer) {
   GgufOpenedModel::Facts facts;
   facts.startedAt = std::chrono::steady_clock::now();
+  facts.packedFolder = m_packedFolder;
   observer.progress("reading", 0.0, 0);
   facts.backend = TRY(exec::chooseBackend(config.load.isa, std::getenv("TESSERA_ISA"),
                                           kernels::cpu::supportedIsas()));

@@ -6,6 +6,7 @@
 
 #include <QFile>
 #include <QProcess>
+#include <QProcessEnvironment>
 #include <QStringList>
 
 #include "tests/support/cli_runner.h"
@@ -22,6 +23,9 @@ inline QString cliProgram() {
 // \"$0\" \"$@\"". An exit code of -1 is a crash or a minute without an end.
 inline CliOutcome runCliProcess(const QString& shell, const QStringList& arguments, const QByteArray& input = {}) {
   QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  if (!environment.contains("TESSERA_PACKED_CACHE")) environment.insert("TESSERA_PACKED_CACHE", "off");
+  process.setProcessEnvironment(environment);
   process.start("/bin/sh", QStringList{"-c", shell, cliProgram()} + arguments);
   process.write(input);
   process.closeWriteChannel();

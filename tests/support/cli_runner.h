@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -34,6 +35,7 @@ inline CliOutcome runCliWith(const std::vector<std::string>& arguments,
                              const std::string& input,
                              std::ostringstream& out,
                              engine::CancelToken& cancel) {
+  setenv("TESSERA_PACKED_CACHE", "off", 0);  // not the user's own, unless a test names a folder
   std::istringstream in(input);
   std::ostringstream err;
   app::cli::CliIo io{in, out, err, cancel};

@@ -1,10 +1,16 @@
 // generate, on tiny models made from a seed: what it writes, what it refuses, how it ends.
 #include <QtTest/QtTest>
 
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
 #include <set>
 #include <stdexcept>
 
 #include "engine/text/utf8.h"
+#include "kernels/core/ops.h"
 #include "tests/support/cli_runner.h"
 #include "tests/support/tiny_model.h"
 
@@ -73,6 +79,8 @@ class TestCliGenerate : public QObject {
   void ctrlCGivesTheDocumentSoFar();
   void ctrlCWhileStreamingKeepsWhatWasWritten();
   void ctrlCBeforeTheModelIsThere();
+  void theSecondLoadReadsThePackedWeights();
+  void packedWeightsThatCannotBeKeptAreSaid();
 
  private:
   std::string path(const char* name) const { return (m_folder.path() + "/" + name).toStdString(); }
@@ -325,7 +333,8 @@ void TestCliGenerate::textsThatAreNotUtf8SayWhere() {
   all.back() += "\xff";
   const CliOutcome outcome = runCli(all);
   QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
-  QVERIFY2(holds(outcome.err, std::string(QTest::currentDataTag()) + " is not UTF-8 at byte 2"), outcome.err.c_str());
+  QVERIFY2(holds(outcome.err, std::string(QTest::currentDataTag()) + " is not UTF-8 at byte 2"),
+           outcome.err.c_str());
 }
 
 void TestCliGenerate::wrongUsageExitsTwo_data() {
@@ -423,6 +432,64 @@ void TestCliGenerate::ctrlCBeforeTheModelIsThere() {
                                     std::chrono::milliseconds(0));
   QCOMPARE(outcome.exitCode, 130);
   QCOMPARE(outcome.json()["finish_reason"], json("cancelled"));
+}
+
+// Files in the folder of packed weights, with their numbers on the disk.
+static std::map<std::string, ino_t> keptIn(const std::string& folder) {
+  std::map<std::string, ino_t> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    struct stat facts {};
+
+    if (stat(entry.path().c_str(), &facts) == 0) kept[entry.path()] = facts.st_ino;
+  }
+  return kept;
+}
+
+void TestCliGenerate::theSecondLoadReadsThePackedWeights() {
+  const Strings question = {"--model", m_bpe, "--prompt", "the in", "--max-tokens", "9"};
+  const json plain = documentOf(question);
+  qputenv("XDG_CACHE_HOME", m_folder.path().toUtf8() + "/cache");
+  const auto cleanup = qScopeGuard([] {
+    qunsetenv("XDG_CACHE_HOME");
+    qputenv("TESSERA_PACKED_CACHE", "off");
+  });
+  qputenv("TESSERA_PACKED_CACHE", "on");
+  const std::string folder = path("cache/tessera/packed");
+  const json first = documentOf(question);
+  const auto kept = keptIn(folder);
+  if (kept.empty() && kernels::cpu::supportedIsas().empty()) QSKIP("no recipe here packs weights");
+  QCOMPARE(kept.size(), std::size_t{1});
+  // a file that is used is not written again, but marked as used
+  const std::string file = kept.begin()->first;
+  const auto longAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(99);
+  std::filesystem::last_write_time(file, longAgo);
+  const json second = documentOf(question);
+  QVERIFY(keptIn(folder) == kept);
+  QVERIFY(std::filesystem::last_write_time(file) > longAgo + std::chrono::hours(98));
+  for (const json* document : {&first, &second}) {
+    for (const char* what : {"text", "ids", "logprobs"}) QCOMPARE((*document)[what], plain[what]);
+  }
+  documentOf(Strings{"--isa", "reference"} + question);  // packs nothing
+  qputenv("TESSERA_PACKED_CACHE", "off");
+  documentOf({"--model", m_plain, "--prompt", "the in", "--max-tokens", "1"});
+  QVERIFY(keptIn(folder) == kept);
+}
+
+void TestCliGenerate::packedWeightsThatCannotBeKeptAreSaid() {
+  if (kernels::cpu::supportedIsas().empty()) QSKIP("no recipe here packs weights");
+  const Strings question = {"generate", "--json",   "--kv-blocks", kBlocks,        "--model",
+                            m_bpe,      "--prompt", "the in",      "--max-tokens", "3"};
+  const auto cleanup = qScopeGuard([] { qputenv("TESSERA_PACKED_CACHE", "off"); });
+  const std::string folder = m_bpe + "/no-folder";
+  qputenv("TESSERA_PACKED_CACHE", folder.c_str());
+  const CliOutcome outcome = runCli(question);
+  QCOMPARE(outcome.exitCode, 0);
+  QCOMPARE(outcome.json()["ids"].size(), std::size_t{3});
+  QVERIFY2(holds(outcome.err, "are not kept in " + folder), outcome.err.c_str());
+  qputenv("TESSERA_PACKED_CACHE", "maybe");
+  const CliOutcome refused = runCli(question);
+  QVERIFY(refused.isCleanFailure(1));
+  QVERIFY2(holds(refused.err, "TESSERA_PACKED_CACHE is \"maybe\""), refused.err.c_str());
 }
 
 QTEST_GUILESS_MAIN(TestCliGenerate)

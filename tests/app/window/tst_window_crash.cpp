@@ -98,6 +98,7 @@ void startIn(QProcess& process, const QString& home, const QString& program, con
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   environment.insert("XDG_DATA_HOME", home + "/data");
   environment.insert("XDG_CONFIG_HOME", home + "/config");
+  environment.insert("XDG_CACHE_HOME", home + "/cache");
   environment.insert("QT_QPA_PLATFORM", "offscreen");
   process.setProcessEnvironment(environment);
   process.start(program, arguments);

@@ -29,6 +29,7 @@ struct Home {
     environment.insert("QT_QPA_PLATFORM", "offscreen");
     environment.insert("XDG_CONFIG_HOME", path("config"));
     environment.insert("XDG_DATA_HOME", path("data"));
+    environment.insert("XDG_CACHE_HOME", path("cache"));
     environment.insert("XDG_RUNTIME_DIR", path("run"));
     environment.remove("DBUS_SESSION_BUS_ADDRESS");
     process->setProcessEnvironment(environment);
