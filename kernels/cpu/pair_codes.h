@@ -1,7 +1,7 @@
 // Packed weights in CodeOrder::ByPair, turned to bf16: a register is a pair of inputs of 16
 // columns, as tile registers take them.
 //
-// A weight is made in f16, where its tile's largest is near 2^15 (PackedMatrix::sumUnit): a code
+// A weight is made in f16, where its tile's largest is near 2^15 (PackedMatrix::sumUnits): a code
 // becomes the fraction of a number in [1, 2), code / 2^bits beyond 1; one fma by scale and minimum,
 // from which the 1 is taken off, is the weight. bf16 then, to the nearest, ties away from zero: an
 // f16 moved down by the three bits that its exponent is shorter reads 2^-112 of itself as bf16.
