@@ -63,7 +63,7 @@ class TileProduct {
  private:
   ALWAYS_INLINE PairGroups<C, S> groupsOf(int t) const {
     const std::byte* tile = m_job.tiles + static_cast<std::size_t>(t) * m_job.tileBytes;
-    return {tile, 0x1p112f / kRoundedInputFactor / m_job.sumUnits[t]};
+    return {tile, kHalfOverBf16 / kRoundedInputFactor / m_job.sumUnits[t]};
   }
 
   ALWAYS_INLINE const std::byte* inputs(int block, int group) const {

@@ -14,8 +14,7 @@ namespace kernels::cpu {
 namespace {
 
 constexpr int kLineBytes = 64, kNumPairs = kGroupSize / 2;
-constexpr int kLargestExponent = 15;     // of f16
-constexpr float kBf16OfHalf = 0x1p112f;  // see roundHalves()
+constexpr int kLargestExponent = 15;  // of f16
 constexpr std::uint16_t kHalfInfinity = 0x7C00;
 
 // Bits [First, First + Count) of a column's codes: in each line, so many bits of 16 / Count pairs.
@@ -71,9 +70,10 @@ template <typename Use>
 void forScales(TileLayout layout, int numGroups, std::byte* tile, const Use& use) {
   const std::size_t header = superHeaderBytes(layout), codes = codeBytes(layout);
   const std::size_t group = codes + groupScaleBytes(layout);
-  for (int g = 0; g<numGroups; g += header> 0 ? kGroupsPerSuper : 1) {
-    use(header > 0 ? tile : tile + codes);
-    tile += header > 0 ? header + kGroupsPerSuper * group : group;
+  const int step = hasSuperBlocks(layout) ? kGroupsPerSuper : 1;
+  const std::size_t bytes = header + static_cast<std::size_t>(step) * group;
+  for (int g = 0; g < numGroups; g += step, tile += bytes) {
+    use(hasSuperBlocks(layout) ? tile : tile + codes);
   }
 }
 
@@ -153,7 +153,7 @@ float finishPairScales(TileLayout layout, int numGroups, std::byte* tile) {
     forScales(layout, numGroups, tile,
               [&](std::byte* scales) { remakeScales(layout, factor, scales); });
   }
-  return kBf16OfHalf / (kRoundedInputFactor * factor);
+  return kHalfOverBf16 / (kRoundedInputFactor * factor);
 }
 
 float packBf16Pairs(const WeightView& source, const std::byte* rows, int numRows, std::byte* out) {

@@ -52,7 +52,7 @@ ProductCut cutUnits(int numThreads,
                     int maxRows) {
   const int wanted = quotientUp(numThreads * kItemsPerThread, numUnits);
   const int numBlocks = std::max(std::min(wanted, numRows / leastRows), 1);
-  // a tile register's rows lie together: no item takes a part of them
+  // rows that tile registers take together stay together
   const int step = leastRows < kBlock ? 1 : leastRows;
   const int even = quotientUp(quotientUp(numRows, numBlocks), step) * step;
   return {numRows, numTiles, std::min(even, wholeBlocks(maxRows)), unitTiles};

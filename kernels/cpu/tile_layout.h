@@ -93,6 +93,9 @@ static constexpr float levelsOf(CodeLayout codes) {
   }
 }
 
+// What an f16 is of its bits moved down to the place of a bf16's: weights of CodeOrder::ByPair.
+inline constexpr float kHalfOverBf16 = 0x1p112f;
+
 // Where the scale of a column lies among 32: four of the first 16 columns, four of the others, ...
 static constexpr std::size_t pairSlot(std::size_t column) {
   return column % 16 / 4 * 8 + column / 16 * 4 + column % 4;
