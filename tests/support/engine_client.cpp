@@ -40,7 +40,10 @@ bool EngineClient::waitFor(const std::function<bool()>& isTrue, int limitMs) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(limitMs);
   for (;;) {
     take();
-    if (isTrue()) return true;
+    if (isTrue()) {
+      take();  // what came before a snapshot may have come after the messages were taken
+      return true;
+    }
     if (std::chrono::steady_clock::now() > limit) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
