@@ -34,6 +34,7 @@ struct AttentionItem {
   int segment = 0;
   float* partials = nullptr;
   std::ptrdiff_t partialStride = 0;
+  const AttentionItem* next = nullptr;  // what the thread most likely works on after it
 };
 
 // First position that a query at `position` sees.

@@ -143,7 +143,8 @@ class AttentionLoop {
  private:
   void runSegments() {
     const int firstSegment = firstVisible(m_item.firstPosition, m_item.window) / kSegmentTokens;
-    for (int segment = firstSegment; segment <= lastPosition() / kSegmentTokens; ++segment) {
+    for (int segment = firstSegment; segment <= lastPositionOf(m_item) / kSegmentTokens;
+         ++segment) {
       runSegment(segment);
       if (segment == firstSegment) {
         const SoftmaxState empty = m_folded;
@@ -182,8 +183,6 @@ class AttentionLoop {
 
   int positionOf(int row) const { return m_item.firstPosition + row / m_item.headsPerKv; }
 
-  int lastPosition() const { return m_item.firstPosition + m_item.numQueries - 1; }
-
   void runSegment(int segment) {
     [[maybe_unused]] const SessionOf<Form> session(m_numRows);
     for (int i = 0; i < m_numRows * m_padded; i += kLanes) V::store(m_state.sums + i, V::zero());
@@ -194,12 +193,25 @@ class AttentionLoop {
     const int first = firstVisible(m_item.firstPosition, m_item.window);
     for (int i = 0; i < kSegmentTokens / kStepTokens; ++i) {
       const int begin = segment * kSegmentTokens + i * kStepTokens;
-      if (begin > lastPosition() || begin + kStepTokens <= first) continue;
+      if (begin > lastPositionOf(m_item) || begin + kStepTokens <= first) continue;
       Step step;
       m_reader.read(begin, step);
-      m_reader.prefetch(begin + kStepTokens);
+      aimAhead(begin + kStepTokens, (segment + 1) * kSegmentTokens);
       runTiles(step);
+      m_ahead.askForAll();
     }
+  }
+
+  // The item's next step, or what comes after it.
+  void aimAhead(int begin, int segmentEnd) {
+    const bool isItemOver =
+        begin > lastPositionOf(m_item) || (m_item.partials && begin == segmentEnd);
+    if (!isItemOver) {
+      m_ahead.aim(m_item, begin);
+    } else if (m_item.next) {
+      m_ahead.aim(*m_item.next, firstStepOf(*m_item.next));
+    }
+    if (!kHasTiles) m_ahead.askForAll();
   }
 
   void runTiles(const Step& step) {
@@ -243,11 +255,12 @@ class AttentionLoop {
     alignas(64) float scores[kTileRows][kStepTokens];
     alignas(64) Factor weights[kTileRows][kStepTokens];
     using Tiles = typename Form::Tiles;
-    Tiles::score(step.keys, m_factors + static_cast<std::ptrdiff_t>(row) * m_dim, m_dim, scores[0]);
+    Tiles::score(step.keys, m_factors + static_cast<std::ptrdiff_t>(row) * m_dim, m_dim, scores[0],
+                 m_ahead);
     soften(step, row, count, scores, weights);
     const int firstGroup = step.first / kGroupTokens, lastGroup = (step.end - 1) / kGroupTokens;
     Tiles::accumulate(step.values, firstGroup, lastGroup, weights[0], m_dim,
-                      m_state.sums + static_cast<std::ptrdiff_t>(row) * m_padded);
+                      m_state.sums + static_cast<std::ptrdiff_t>(row) * m_padded, m_ahead);
   }
 
   template <int R>
@@ -402,6 +415,7 @@ class AttentionLoop {
   SoftmaxState m_state, m_folded;  // of the segment in hand; of those before it
   Factor* const m_factors;         // queries as the products take them, [rows, headDim]
   KeyStepReader<Form> m_reader;
+  FetchAhead m_ahead;
 };
 
 template <typename Form>

@@ -43,6 +43,7 @@ void AttentionPlan::build(const RaggedBatch& batch,
   for (int sequence = 0; sequence < batch.numSeqs; ++sequence) addSequence(batch, shape, sequence);
   const auto wanted = static_cast<std::size_t>(shape.numThreads * kItemsPerThread);
   if (shape.numThreads > 1 && m_items.size() < wanted) splitItems(shape);
+  for (std::size_t i = 1; i < m_items.size(); ++i) m_items[i - 1].next = &m_items[i];
 }
 
 void AttentionPlan::addSequence(const RaggedBatch& batch,

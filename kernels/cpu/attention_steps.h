@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_codecs.h"
+#include "kernels/cpu/attention_fetch.h"
 
 namespace kernels::cpu {
 
@@ -39,7 +40,7 @@ class KeyStepReader {
   void read(int begin, Step& step) {
     step.begin = begin;
     const int first = firstVisible(m_item.firstPosition, m_item.window) - begin;
-    const int end = lastPosition() + 1 - begin;
+    const int end = lastPositionOf(m_item) + 1 - begin;
     step.first = first > 0 ? first : 0;
     step.end = end < kStepTokens ? end : kStepTokens;
     const int firstGroup = step.first / kGroupTokens, lastGroup = (step.end - 1) / kGroupTokens;
@@ -54,29 +55,7 @@ class KeyStepReader {
     }
   }
 
-  // Each group of a block is a short stream of its own, which ends before the processor has seen
-  // that it is one.
-  void prefetch(int begin) const {
-    const KvPlanes& planes = m_item.planes;
-    if (!isGrouped(planes)) return;
-    constexpr std::ptrdiff_t kLineBytes = 64;
-    const auto codeBytes = static_cast<std::ptrdiff_t>(planes.codeBytes);
-    const int end =
-        begin + kStepTokens <= lastPosition() ? begin + kStepTokens : lastPosition() + 1;
-    for (int position = begin; position < end; position += kGroupTokens) {
-      const std::byte* keys =
-          planePointer(position) + (position & (planes.blockSize - 1)) * codeBytes;
-      const std::byte* values = keys + planes.planeBytes;
-      for (std::ptrdiff_t at = 0; at < kGroupTokens * codeBytes; at += kLineBytes) {
-        __builtin_prefetch(keys + at, 0, 2);
-        __builtin_prefetch(values + at, 0, 2);
-      }
-    }
-  }
-
  private:
-  int lastPosition() const { return m_item.firstPosition + m_item.numQueries - 1; }
-
   // Tiles multiply whole groups: tokens that no row sees must be zero, whatever lies in their
   // place.
   void blankUnseen(Step& step, int group) {
@@ -102,7 +81,7 @@ class KeyStepReader {
     const std::ptrdiff_t groupElements = static_cast<std::ptrdiff_t>(kGroupTokens) * m_dim;
     if constexpr (kIsCoded) return decodeGroup(step, group);
     if (isGrouped(planes)) {
-      const std::byte* key = planePointer(position);
+      const std::byte* key = keyPlaneAt(m_item, position);
       const int offset = position & (planes.blockSize - 1);
       const std::ptrdiff_t skip = offset / kGroupTokens * groupElements;
       step.keys[group] = reinterpret_cast<const Element*>(key) + skip;
@@ -127,7 +106,7 @@ class KeyStepReader {
     const int position = step.begin + group * kGroupTokens;
     CodedGroup keys, values;
     if (isGrouped(planes)) {
-      const std::byte* plane = planePointer(position);
+      const std::byte* plane = keyPlaneAt(m_item, position);
       keys = codedGroup(planes, plane, position & (planes.blockSize - 1));
       values = codedGroup(planes, plane + planes.planeBytes, position & (planes.blockSize - 1));
     } else {
@@ -149,7 +128,7 @@ class KeyStepReader {
     for (int token = first > 0 ? first : 0; token < (end < kGroupTokens ? end : kGroupTokens);
          ++token) {
       const int position = step.begin + group * kGroupTokens + token;
-      const std::byte* plane = planePointer(position);
+      const std::byte* plane = keyPlaneAt(m_item, position);
       const int offset = position & (planes.blockSize - 1);
       buffers.addKey(plane, offset, token);
       buffers.addValue(plane + planes.planeBytes, offset, token);
@@ -158,16 +137,9 @@ class KeyStepReader {
     values = buffers.values();
   }
 
-  const std::byte* planePointer(int position) const {
-    const KvPlanes& planes = m_item.planes;
-    return planes.pool +
-           static_cast<std::ptrdiff_t>(m_item.blockTable[position >> planes.blockShift]) *
-               static_cast<std::ptrdiff_t>(planes.blockBytes);
-  }
-
   void packToken(int position, int token, Element* keys, Element* values) const {
     const KvPlanes& planes = m_item.planes;
-    const std::byte* plane = planePointer(position);
+    const std::byte* plane = keyPlaneAt(m_item, position);
     const std::ptrdiff_t skip =
         static_cast<std::ptrdiff_t>(position & (planes.blockSize - 1)) * m_dim;
     const Element* key = reinterpret_cast<const Element*>(plane) + skip;

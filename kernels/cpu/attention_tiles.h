@@ -22,6 +22,8 @@ struct AttentionTiles {
   static constexpr int kRows = 16, kDepth = 32;  // bf16 elements of a tile's row
   static constexpr int kMaxSums = 4;             // tiles 0 to 3
   static constexpr int kQueries = 4, kKeys = 5, kWeights = 6, kValues = 7;
+  // A step is dim / 8 + dim / 4 products, and 4 dim lines.
+  static constexpr int kLinesPerProduct = 11;
 
   // Holds the registers, and has all arithmetic take subnormal numbers for zero: whether a sum that
   // has become one meets a tile product next must not show.
@@ -57,15 +59,17 @@ struct AttentionTiles {
     unsigned m_control;
   };
 
-  // scores [rows, 64]; keys: the step's four groups, each [dim / 2][16 tokens][2].
+  // scores [rows, 64]; keys: the step's four groups, each [dim / 2][16 tokens][2]. Asks for lines
+  // of `ahead` between the products, here and below.
   static void score(const std::uint16_t* const (&keys)[4],
                     const std::uint16_t* queries,
                     int dim,
-                    float* scores) {
+                    float* scores,
+                    FetchAhead& ahead) {
     zeroSums<0>();
     for (int d = 0; d < dim; d += kDepth) {
       Registers::template load<kQueries>(queries + d, 2 * dim);
-      addScores<0>(keys, d);
+      addScores<0>(keys, d, ahead);
     }
     storeSums<0, kMaxSums>(scores, 4 * kStepTokens);
   }
@@ -76,12 +80,13 @@ struct AttentionTiles {
                          int last,
                          const std::uint16_t* weights,
                          int dim,
-                         float* sums) {
+                         float* sums,
+                         FetchAhead& ahead) {
     int d = 0;
     for (; d + kMaxSums * 16 <= dim; d += kMaxSums * 16) {
-      accumulateColumns<kMaxSums>(values, first, last, weights, dim, d, sums + d);
+      accumulateColumns<kMaxSums>(values, first, last, weights, dim, d, sums + d, ahead);
     }
-    if (d < dim) accumulateColumns<2>(values, first, last, weights, dim, d, sums + d);
+    if (d < dim) accumulateColumns<2>(values, first, last, weights, dim, d, sums + d, ahead);
   }
 
  private:
@@ -106,18 +111,22 @@ struct AttentionTiles {
 
   template <int Group>
   static inline __attribute__((always_inline)) void addScores(const std::uint16_t* const (&keys)[4],
-                                                              int d) {
+                                                              int d,
+                                                              FetchAhead& ahead) {
     Registers::template load<kKeys>(keys[Group] + d * kGroupTokens, 64);
     Registers::template addBf16Products<Group, kQueries, kKeys>();
-    if constexpr (Group + 1 < kMaxSums) addScores<Group + 1>(keys, d);
+    ahead.ask(kLinesPerProduct);
+    if constexpr (Group + 1 < kMaxSums) addScores<Group + 1>(keys, d, ahead);
   }
 
   template <int Tile, int Count>
   static inline __attribute__((always_inline)) void addValues(const std::uint16_t* values,
-                                                              std::ptrdiff_t stride) {
+                                                              std::ptrdiff_t stride,
+                                                              FetchAhead& ahead) {
     Registers::template load<kValues>(values + 32 * Tile, stride);
     Registers::template addBf16Products<Tile, kWeights, kValues>();
-    if constexpr (Tile + 1 < Count) addValues<Tile + 1, Count>(values, stride);
+    ahead.ask(kLinesPerProduct);
+    if constexpr (Tile + 1 < Count) addValues<Tile + 1, Count>(values, stride, ahead);
   }
 
   template <int Count>
@@ -127,11 +136,12 @@ struct AttentionTiles {
                                 const std::uint16_t* weights,
                                 int dim,
                                 int d,
-                                float* sums) {
+                                float* sums,
+                                FetchAhead& ahead) {
     loadSums<0, Count>(sums, 4 * dim);
     for (int group = first; group <= last; ++group) {
       Registers::template load<kWeights>(weights + group * kGroupTokens, 2 * kStepTokens);
-      addValues<0, Count>(values[group] + 2 * d, 4 * dim);
+      addValues<0, Count>(values[group] + 2 * d, 4 * dim, ahead);
     }
     storeSums<0, Count>(sums, 4 * dim);
   }
