@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,15 +35,19 @@ struct Score {
   Json lastTop = Json::array();
 };
 
-// One pass; holds one row's figures at a time. `score` has what was reached when it fails.
-Result<void> scoreText(CliIo& io, const ScoreOptions& options, Score& score) {
+// Its tokenizer is gone before the model comes with its own: two large vocabularies would count.
+Result<std::vector<TokenId>> idsOf(CliIo& io, const ScoreOptions& options) {
   const std::string text = TRY(readFileArgument(io, options.file));
   TRY_VOID(checkModelExists(options.model));
   const auto tokenizer = TRY(openTokenizer(options.model));
-  score.ids = TRY(tokenizer->encodeRaw(text, text::SpecialTokens::AddAndMatch));
-  if (score.ids.empty()) {
-    return Error{ErrorCode::InvalidArgument, "nothing to score: the text has 0 tokens"};
-  }
+  std::vector<TokenId> ids = TRY(tokenizer->encodeRaw(text, text::SpecialTokens::AddAndMatch));
+  if (!ids.empty()) return ids;
+  return Error{ErrorCode::InvalidArgument, "nothing to score: the text has 0 tokens"};
+}
+
+// One pass; holds one row's figures at a time. `score` has what was reached when it fails.
+Result<void> scoreText(CliIo& io, const ScoreOptions& options, Score& score) {
+  score.ids = TRY(idsOf(io, options));
   EngineConfig config = options.config;
   config.load.modelPath = options.model.path();
   const auto numTokens = static_cast<std::int64_t>(score.ids.size());

@@ -59,6 +59,7 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
     const model::ModelConfig& config,
     const ModelExecutorOptions& options) {
   const kernels::DecoderWeights weights = TRY(source->weights(config));
+  source->releasePages();  // around the small ones, which were copied
   kernels::BackendRequest request;
   request.spec = &config.decoder;
   request.weights = &weights;
@@ -70,6 +71,7 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
   request.packedFolder = options.packedFolder;
   request.progress = options.progress;
   request.cancel = options.cancel;
+  request.release = [&source](std::span<const std::byte> bytes) { source->releasePages(bytes); };
   std::string note = options.backend.note;
   kernels::BackendResult backend = createBackend(request, options.backend, note);
   if (!backend.status.isOk()) return toError(backend.status);

@@ -136,6 +136,11 @@ void GgufFile::releasePages() const {
   for (const MappedFile& part : m_otherParts) part.releasePages();
 }
 
+void GgufFile::releasePages(std::span<const std::byte> bytes) const {
+  m_file.releasePages(bytes);
+  for (const MappedFile& part : m_otherParts) part.releasePages(bytes);
+}
+
 GgufFile::GgufFile(std::string path, MappedFile file, GgufMetadata metadata)
     : m_path(std::move(path)),
       m_file(std::move(file)),

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,6 +42,7 @@ class GgufFile {
 
   std::uint64_t fileBytes() const { return m_fileBytes; }  // of all parts
   void releasePages() const;  // as MappedFile's, of all parts
+  void releasePages(std::span<const std::byte> bytes) const;
 
   std::uint32_t version() const { return m_version; }
 

@@ -1,7 +1,9 @@
 // A GGUF file as a WeightSource.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -25,7 +27,11 @@ class GgufWeightSource : public WeightSource {
 
   Result<ModelConfig> configFor(std::int64_t maxContext) const override;
   Result<kernels::DecoderWeights> weights(const ModelConfig& config) const override;
+
   void releasePages() const override { m_file.releasePages(); }
+
+  void releasePages(std::span<const std::byte> bytes) const override { m_file.releasePages(bytes); }
+
   Result<text::Vocabulary> vocabulary() const override;
 
  private:

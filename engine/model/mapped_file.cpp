@@ -1,6 +1,8 @@
 #include "engine/model/mapped_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +16,10 @@
 namespace engine::model {
 
 namespace {
+
+// Touching a page maps those around it, up to a huge page. With less than whole spans of that, the
+// first touch behind what was released would bring part of it back.
+constexpr std::size_t kSpanBytes = std::size_t{2} << 20;
 
 struct FileDescriptor {
   int value = -1;
@@ -69,9 +75,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-void MappedFile::releasePages() const {
+void MappedFile::releasePages(std::span<const std::byte> bytes) const {
+  const auto first = reinterpret_cast<std::uintptr_t>(m_data), last = first + m_size;
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()), end = begin + bytes.size();
+  if (bytes.empty() || begin < first || end > last) return;
+  const std::uintptr_t from = std::max(first, begin / kSpanBytes * kSpanBytes);
+  const std::uintptr_t to = std::min(last, (end + kSpanBytes - 1) / kSpanBytes * kSpanBytes);
   // a hint: where it is refused they stay, which costs only memory
-  if (m_data != nullptr) ::madvise(const_cast<std::byte*>(m_data), m_size, MADV_DONTNEED);
+  ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

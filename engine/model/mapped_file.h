@@ -24,8 +24,12 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {m_data, m_size}; }
-  // Gives the pages read so far back to the system; they are read again when touched.
-  void releasePages() const;
+  // Gives the pages read so far back to the system; they are read again when touched. From any
+  // thread.
+  void releasePages() const { releasePages(bytes()); }
+  // The same of those that hold `bytes` and of up to 2 MiB before and behind; nothing when `bytes`
+  // lies outside the file.
+  void releasePages(std::span<const std::byte> bytes) const;
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : m_data(data), m_size(size) {}

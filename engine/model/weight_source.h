@@ -1,7 +1,9 @@
 // Where weights come from: a GGUF file now, safetensors later. One source is one opened model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "engine/base/result.h"
@@ -27,8 +29,11 @@ class WeightSource {
 
   // Every tensor the config needs, shapes checked; an absent one is named.
   virtual Result<kernels::DecoderWeights> weights(const ModelConfig& config) const = 0;
-  // After what a backend keeps was copied: the weights may leave memory until they are read again.
+  // After what is kept was copied: the file may leave memory until it is read again. From any
+  // thread.
   virtual void releasePages() const = 0;
+  // The same of `bytes`, which lie in the views handed out.
+  virtual void releasePages(std::span<const std::byte> bytes) const = 0;
   // Works for vocabulary-only files of any architecture.
   virtual Result<text::Vocabulary> vocabulary() const = 0;
 };

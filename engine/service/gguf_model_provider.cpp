@@ -48,24 +48,30 @@ Result<void> checkPool(std::int64_t numBlocks, std::int64_t bytesPerBlock) {
                            numBlocks, bytesPerBlock, pages * pageBytes)};
 }
 
+// Everything that the file and the configuration say, checked.
+struct Facts {
+  std::shared_ptr<const model::WeightSource> source;
+  model::ModelConfig config;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  ChatRenderer chat;
+  exec::BackendChoice backend;
+  kernels::KvType kvType = kernels::KvType::BF16;
+  std::int64_t maxContext = 0;
+  SteadyTime startedAt;
+  std::string packedFolder;
+  // of the draft model; no source = there is none
+  std::shared_ptr<const model::WeightSource> draftSource;
+  model::ModelConfig draftConfig;
+};
+
+// What is read of a file is copied: else its pages would stay in memory beside the copies.
+void releaseFiles(const Facts& facts) {
+  facts.source->releasePages();
+  if (facts.draftSource) facts.draftSource->releasePages();
+}
+
 class GgufOpenedModel final : public OpenedModel {
  public:
-  // Everything that the file and the configuration say, checked.
-  struct Facts {
-    std::shared_ptr<const model::WeightSource> source;
-    model::ModelConfig config;
-    std::shared_ptr<const text::Tokenizer> tokenizer;
-    ChatRenderer chat;
-    exec::BackendChoice backend;
-    kernels::KvType kvType = kernels::KvType::BF16;
-    std::int64_t maxContext = 0;
-    SteadyTime startedAt;
-    std::string packedFolder;
-    // of the draft model; no source = there is none
-    std::shared_ptr<const model::WeightSource> draftSource;
-    model::ModelConfig draftConfig;
-  };
-
   explicit GgufOpenedModel(Facts facts) : m_facts(std::move(facts)) {}
 
   Result<LoadedModel> load(const EngineConfig& config, const LoadObserver& observer) override {
@@ -92,9 +98,7 @@ class GgufOpenedModel final : public OpenedModel {
     loaded.renderChat = m_facts.chat.render;
     loaded.info = describe(*loaded.executor, loaded.draft.get());
     loaded.shape = TRY(shapeOf(*loaded.executor));
-    // last, after all that reads it: or the file would stay in memory beside its packed copy
-    m_facts.source->releasePages();
-    if (m_facts.draftSource) m_facts.draftSource->releasePages();
+    releaseFiles(m_facts);  // last, after all that reads them
     return loaded;
   }
 
@@ -200,9 +204,7 @@ class GgufOpenedModel final : public OpenedModel {
 };
 
 // Opens the draft model and compares what its tokens mean with the large one's.
-Result<void> openDraft(const LoadConfig& load,
-                       const text::Vocabulary& vocabulary,
-                       GgufOpenedModel::Facts& facts) {
+Result<void> openDraft(const LoadConfig& load, const text::Vocabulary& vocabulary, Facts& facts) {
   if (load.draftModelPath.empty()) return {};
   std::shared_ptr<const model::WeightSource> source =
       TRY(model::GgufWeightSource::open(load.draftModelPath));
@@ -219,7 +221,7 @@ Result<void> openDraft(const LoadConfig& load,
 
 Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig& config,
                                                              const LoadObserver& observer) {
-  GgufOpenedModel::Facts facts;
+  Facts facts;
   facts.startedAt = std::chrono::steady_clock::now();
   facts.packedFolder = m_packedFolder;
   observer.progress("reading", 0.0, 0);
@@ -240,6 +242,7 @@ Result<std::unique_ptr<OpenedModel>> GgufModelProvider::open(const EngineConfig&
     return model::fileError(error.code, config.load.modelPath, error.message);
   }
   facts.tokenizer = std::move(tokenizer).value();
+  releaseFiles(facts);
   observer.progress("reading", 1.0, facts.source->fileBytes());
   TRY_VOID(checkStopped(observer.cancel));
   return std::unique_ptr<OpenedModel>(std::make_unique<GgufOpenedModel>(std::move(facts)));

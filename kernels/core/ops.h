@@ -79,6 +79,9 @@ struct BackendRequest {
   int threads = 1;
   std::function<void(double)> progress;        // 0..1, called from the calling thread; may be empty
   const std::atomic<bool>* cancel = nullptr;  // may be null
+  // Told which of the bytes behind the views were read and are not needed for now, so that they
+  // need not stay in memory beside what was packed of them. Called from any thread; may be empty.
+  std::function<void(std::span<const std::byte>)> release;
   // Folder in which packed weights are kept between loads (made when there is none); empty = nowhere.
   // A backend that packs none, or cannot write there, loads all the same.
   std::string packedFolder;

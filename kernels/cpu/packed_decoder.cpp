@@ -95,7 +95,7 @@ Status PackedDecoder::reserve(bool withUnits) {
 Status PackedDecoder::packAll(ThreadPool& pool, const LoadWatch& watch) {
   std::size_t done = 0, index = 0;
   for (PackedMatrix* matrix : matrices()) {
-    const Status status = matrix->pack(m_places[index++], pool, watch.cancel);
+    const Status status = matrix->pack(m_places[index++], pool, watch);
     if (!status.isOk()) return status;
     done += matrix->packedBytes();
     watch.tell(static_cast<double>(done) / static_cast<double>(m_tileBytes));
@@ -141,7 +141,7 @@ Status PackedDecoder::pack(const BackendRequest& request, CodeOrder order, Threa
     for (const PackedMatrix::Part& part : matrix->parts()) types.push_back(part.type);
   }
   m_slowFormats = slowFormatsNote(types, order);
-  const LoadWatch watch{request.cancel, request.progress};
+  const LoadWatch watch{request.cancel, request.progress, request.release};
   // what is too large for any folder is not even hashed
   if (!isKept || m_payload.size() + kPackedHeaderBytes > PackedFolder::kMaxBytes) {
     return packAll(pool, watch);

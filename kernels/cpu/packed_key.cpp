@@ -35,6 +35,8 @@ std::optional<ContentHash> packedKey(std::span<const WeightView> sources,
     if (watch.isCancelled()) return std::nullopt;
     watch.tell(static_cast<double>(first + count) / static_cast<double>(pieces.size()));
   }
+  // only now: nothing else takes memory meanwhile, and a few large spans are cheaper to let go of
+  for (const WeightView& source : sources) watch.letGo({source.data, source.bytes()});
   std::vector<std::uint64_t> words = {kPackedFormat, static_cast<std::uint64_t>(order)};
   for (const WeightView& source : sources) {
     words.insert(words.end(),

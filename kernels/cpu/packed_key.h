@@ -17,8 +17,8 @@ namespace kernels::cpu {
 inline constexpr std::uint32_t kPackedFormat = 1;
 
 // Of the sources' types, shapes and bytes in their order, the order of codes and kPackedFormat.
-// Reads every byte, with all threads of the pool; nothing when the watch cancelled. The bytes must
-// not change before they are packed.
+// Reads every byte, with all threads of the pool, then lets go of them; nothing when the watch
+// cancelled. The bytes must not change before they are packed.
 std::optional<ContentHash> packedKey(std::span<const WeightView> sources,
                                      CodeOrder order,
                                      ThreadPool& pool,

@@ -10,6 +10,12 @@
 
 namespace kernels::cpu {
 
+namespace {
+
+constexpr std::size_t kLetGoBytes = std::size_t{512} << 10;
+
+}  // namespace
+
 Status PackedMatrix::check(std::span<const WeightView> sources) {
   std::int64_t columns = 0;
   for (const WeightView& source : sources) {
@@ -51,17 +57,39 @@ PackedMatrix::PackedMatrix(std::vector<WeightView> sources, CodeOrder order)
   }
 }
 
-Status PackedMatrix::pack(std::byte* memory, ThreadPool& pool, const std::atomic<bool>* cancel) {
+Status PackedMatrix::pack(std::byte* memory, ThreadPool& pool, const LoadWatch& watch) {
   m_memory = memory;
   m_sumUnits.resize(static_cast<std::size_t>(m_numTiles));
-  const auto isCancelled = [cancel] {
-    return cancel != nullptr && cancel->load(std::memory_order_relaxed);
-  };
-  pool.runRanges(m_numTiles, 1, [&](int begin, int end, int) {
-    for (int tile = begin; tile < end && !isCancelled(); ++tile) packTile(tile);
-  });
+  pool.runRanges(m_numTiles, 1, [&](int begin, int end, int) { packRange(begin, end, watch); });
+  // once more, for what was left of each range
+  for (const WeightView& source : m_sources) watch.letGo({source.data, source.bytes()});
   m_sources.clear();
-  return isCancelled() ? Status::failed(Outcome::Cancelled, "packing was cancelled") : Status::ok();
+  return watch.isCancelled() ? Status::failed(Outcome::Cancelled, "packing was cancelled")
+                             : Status::ok();
+}
+
+// Of a large matrix, packed and read bytes must not both be there as a whole; of a small one, a
+// call for each range would cost more than it spares.
+void PackedMatrix::packRange(int begin, int end, const LoadWatch& watch) {
+  std::span<const std::byte> read;
+  for (int tile = begin; tile < end && !watch.isCancelled(); ++tile) {
+    packTile(tile);
+    const std::span<const std::byte> source = sourceOfTile(tile);
+    const bool follows = source.data() == read.data() + read.size();
+    read = follows ? std::span(read.data(), read.size() + source.size()) : source;
+    if (read.size() < kLetGoBytes) continue;
+    watch.letGo(read);
+    read = {};
+  }
+}
+
+std::span<const std::byte> PackedMatrix::sourceOfTile(int tile) const {
+  const Part& part = partOfTile(tile);
+  const WeightView& source = m_sources[static_cast<std::size_t>(&part - m_parts.data())];
+  const std::size_t stride = rowBytes(source.type, source.cols);
+  const auto firstRow = static_cast<std::size_t>(tile - part.firstTile) * kTileColumns;
+  return {source.data + firstRow * stride,
+          static_cast<std::size_t>(numColumnsOfTile(tile)) * stride};
 }
 
 void PackedMatrix::adopt(std::byte* memory, std::span<const float> sumUnits) {

@@ -1,7 +1,6 @@
 // A weight matrix laid out for the vector kernels: tiles of 32 output columns, one stream each.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "kernels/core/status.h"
 #include "kernels/core/weight_view.h"
+#include "kernels/cpu/load_watch.h"
 #include "kernels/cpu/thread_pool.h"
 #include "kernels/cpu/tile_layout.h"
 
@@ -41,8 +41,9 @@ class PackedMatrix {
   std::size_t packedBytes() const { return m_bytes; }
 
   // Fills `memory` (packedBytes() long; must outlive the matrix) with all threads of the pool.
-  // Looks at `cancel` (may be null) between tiles; a cancelled matrix must not be used.
-  Status pack(std::byte* memory, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
+  // Looks at the watch between tiles, and lets go of what it has read; tells no progress. A
+  // cancelled matrix must not be used.
+  Status pack(std::byte* memory, ThreadPool& pool, const LoadWatch& watch = {});
 
   // The same without packing: `memory` holds what pack() once made of the same sources, and
   // `sumUnits` (numTiles()) what it said then.
@@ -74,6 +75,8 @@ class PackedMatrix {
 
  private:
   void packTile(int tile);
+  void packRange(int begin, int end, const LoadWatch& watch);
+  std::span<const std::byte> sourceOfTile(int tile) const;
 
   std::vector<WeightView> m_sources;
   std::vector<Part> m_parts;

@@ -5,9 +5,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -189,6 +193,27 @@ class TestPackedCache : public QObject {
     for (std::thread& thread : threads) thread.join();
     QCOMPARE(numGood.load(), 6 * 3);
     QCOMPARE(filesIn(folder()).size(), std::size_t{1});
+    QVERIFY(load(decoder, folder()).wasRead());
+  }
+
+  // Nothing kept, written for the first time, found: no source stays in memory beside the weights.
+  void sourcesAreLetGoHoweverTheWeightsCame() {
+    const TinyDecoder decoder = decoderOf();
+    const std::vector<WeightView> sources = sourcesOf(decoder);
+    for (const std::string& kept : {std::string(), folder(), folder()}) {
+      kernels::BackendRequest request = decoder.request(kernels::KvType::F32, 16, 4, 2);
+      request.packedFolder = kept;
+      std::mutex mutex;
+      std::map<const std::byte*, std::size_t> whole;  // the longest call from there
+      request.release = [&](std::span<const std::byte> bytes) {
+        const std::lock_guard lock(mutex);
+        whole[bytes.data()] = std::max(whole[bytes.data()], bytes.size());
+      };
+      ThreadPool pool(2);
+      PackedDecoder packed;
+      QVERIFY(packed.pack(request, CodeOrder::ByStep, pool).isOk());
+      for (const WeightView& source : sources) QCOMPARE(whole[source.data], source.bytes());
+    }
     QVERIFY(load(decoder, folder()).wasRead());
   }
 

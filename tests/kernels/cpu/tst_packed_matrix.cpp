@@ -1,6 +1,10 @@
 // labels: kernel threads
 #include "kernels/cpu/packed_matrix.h"
 
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
 #include <QtTest>
 
 #include "kernels/core/quant_group.h"
@@ -24,6 +28,7 @@ class TestPackedMatrix : public QObject {
   void aBadScaleShowsInTheUnit();
   void theThreadCountDoesNotChangeAByte();
   void aRaisedFlagCancels();
+  void whatWasPackedIsLetGo();
   void unfitShapesAreRefusedWithTheirSize_data();
   void unfitShapesAreRefusedWithTheirSize();
   void onlyPlainFloatsNeedFloatActivations();
@@ -208,8 +213,52 @@ void TestPackedMatrix::aRaisedFlagCancels() {
   ThreadPool pool(2);
   QVERIFY(arena.reserve(matrix.packedBytes()));
   const std::atomic<bool> cancel = true;
-  QCOMPARE(matrix.pack(arena.allocate(matrix.packedBytes()), pool, &cancel).outcome,
+  QCOMPARE(matrix.pack(arena.allocate(matrix.packedBytes()), pool, {&cancel, {}, {}}).outcome,
            Outcome::Cancelled);
+}
+
+// Each byte after it was packed; of a large matrix most before the whole is done.
+void TestPackedMatrix::whatWasPackedIsLetGo() {
+  const Weights small = fixture::randomWeights(DType::Q8_0, 45, 512, 5);
+  const Weights large = fixture::randomWeights(DType::Q8_0, 20'000, 512, 6);
+  const std::vector<std::byte> expected = pack(large, 1);
+  const std::size_t stride = kernels::rowBytes(DType::Q8_0, 512);
+  PackedMatrix matrix({small.view, large.view}, CodeOrder::ByStep);
+  const PackedMatrix::Part& part = matrix.parts()[1];
+  HugeArena arena;
+  ThreadPool pool(2);
+  QVERIFY(arena.reserve(matrix.packedBytes()));
+  std::mutex mutex;
+  std::vector<std::span<const std::byte>> calls;
+  bool isPacked = true;
+  LoadWatch watch;
+  watch.release = [&](std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex);
+    calls.push_back(bytes);
+    if (bytes.data() == small.view.data) return;
+    const auto row = static_cast<std::size_t>(bytes.data() - large.view.data) / stride;
+    const std::size_t offset = row / kTileColumns * part.tileBytes;
+    const std::size_t length = bytes.size() / stride / kTileColumns * part.tileBytes;
+    const std::byte* packed = matrix.tile(part.firstTile) + offset;
+    isPacked = isPacked && offset + length <= expected.size() &&
+               std::memcmp(packed, expected.data() + offset, length) == 0;
+  };
+  QVERIFY(matrix.pack(arena.allocate(matrix.packedBytes()), pool, watch).isOk());
+  QVERIFY(isPacked);
+  QVERIFY(calls.size() > 10);
+  const auto isWhole = [](std::span<const std::byte> call, const Weights& weights) {
+    return call.data() == weights.view.data && call.size() == weights.view.bytes();
+  };
+  QVERIFY(isWhole(calls[calls.size() - 2], small));
+  QVERIFY(isWhole(calls.back(), large));
+  calls.resize(calls.size() - 2);
+  std::size_t early = 0, largest = 0;
+  for (const std::span<const std::byte> call : calls) {
+    early += call.size();
+    largest = std::max(largest, call.size());
+  }
+  QVERIFY2(largest < large.view.bytes() / 10, qPrintable(QString::number(largest)));
+  QVERIFY2(early > large.view.bytes() / 2, qPrintable(QString::number(early)));
 }
 
 void TestPackedMatrix::unfitShapesAreRefusedWithTheirSize_data() {
