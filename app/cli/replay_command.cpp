@@ -58,7 +58,7 @@ Json summaryJson(const trace::Trace& trace, const trace::TraceSummary& summary) 
   Json requests = Json::array();
   for (const RequestSummary& request : summary.requests) requests.push_back(requestJson(request));
   const auto model = modelOf(trace);
-  return {{"version", trace::kTraceVersion},
+  return {{"version", trace.version},
           {"program", trace.header.program},
           {"whole", trace.cutSentence.empty()},
           {"cut", trace.cutSentence.empty() ? Json() : Json(trace.cutSentence)},
@@ -90,7 +90,7 @@ std::string summaryText(const trace::Trace& trace, const trace::TraceSummary& su
       "preemptions   {}\n"
       "events        {}, {} lost\n"
       "fingerprint   {:016x}\n",
-      trace.header.program, trace::kTraceVersion, model ? model->name : "none",
+      trace.header.program, trace.version, model ? model->name : "none",
       durationMs(trace) / 1e3, summary.iterations.size(), summary.requests.size(), ends,
       summary.promptTokens, summary.generatedTokens, summary.preemptions, trace.events.size(),
       summary.lostEvents, summary.fingerprint);

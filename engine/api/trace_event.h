@@ -32,6 +32,10 @@ struct IterationRecord {
   std::uint32_t linearNs, attentionNs;  // part of modelNs; 0 where the backend does not measure
   std::uint32_t budget;
   Reason limit;
+  // How much of the compute threads' time between t0Ns and t1Ns they worked, in ten-thousandths;
+  // 0 where it is not known. What the engine's thread does alone is its own work, for which the
+  // others wait. A draft model's threads are not among them.
+  std::uint16_t busyShare;
 };
 
 struct SliceRecord {

@@ -9,6 +9,7 @@
 #include "engine/base/check.h"
 #include "engine/sched/sched_invariants.h"
 #include "engine/sched/sched_snapshot.h"
+#include "engine/service/busy_share.h"
 
 namespace engine::service {
 
@@ -436,6 +437,8 @@ void EngineStep::publishIteration() {
   record.linearNs = clampedNs(static_cast<std::int64_t>(m_opsCounters.linearNs));
   record.attentionNs = clampedNs(static_cast<std::int64_t>(m_opsCounters.attentionNs));
   record.limit = m_plan.limit;
+  record.busyShare = busyShare(m_opsCounters, static_cast<int>(std::ssize(m_samplingThreads)),
+                               m_t1Ns - m_t0Ns);
   m_session.channels().recorder.record(record);
 }
 

@@ -18,6 +18,9 @@
 
 namespace engine::trace {
 
+// Newer than any version that a fields() asks for.
+inline constexpr std::uint32_t kLatestVersion = ~std::uint32_t{0};
+
 // Maps small magnitudes of either sign to small unsigned numbers.
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
@@ -31,6 +34,9 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
 class ByteWriter {
  public:
   static constexpr bool kReads = false;
+
+  // Writes the latest version of every struct.
+  static constexpr std::uint32_t version() { return kLatestVersion; }
 
   explicit ByteWriter(std::string& out) : m_out(out) {}
 
@@ -111,7 +117,11 @@ class ByteReader {
  public:
   static constexpr bool kReads = true;
 
-  explicit ByteReader(std::string_view bytes) : m_bytes(bytes) {}
+  // version: of the structs in `bytes`, for a fields() that reads older ones too.
+  explicit ByteReader(std::string_view bytes, std::uint32_t version = kLatestVersion)
+      : m_bytes(bytes), m_version(version) {}
+
+  std::uint32_t version() const { return m_version; }
 
   template <typename... Ts>
   void operator()(Ts&... values) {
@@ -235,6 +245,7 @@ class ByteReader {
   }
 
   std::string_view m_bytes;
+  std::uint32_t m_version;
   std::int64_t m_lastNs = 0;
   bool m_isOk = true;
 };

@@ -59,6 +59,11 @@ std::string csvMs(std::int64_t ns) {
   return ns < 0 ? std::string() : fmt::format("{:.6f}", static_cast<double>(ns) / 1e6);
 }
 
+// Ten-thousandths; nothing where it is not known.
+std::string csvShare(std::uint16_t share) {
+  return share == 0 ? std::string() : fmt::format("{:.4f}", share / 1e4);
+}
+
 // Joins the events of a JSON document.
 class ChromeEvents {
  public:
@@ -156,14 +161,15 @@ std::string iterationsCsv(const TraceSummary& summary) {
   std::string out =
       "iteration,t0_ms,t1_ms,schedule_ms,model_ms,sample_ms,prefill_tokens,decode_tokens,"
       "draft_tokens,running,waiting,free_blocks,cached_blocks,flops,bytes,budget,limit,"
-      "linear_ms,attention_ms\n";
+      "linear_ms,attention_ms,busy_share\n";
   for (const IterationRecord& step : summary.iterations) {
     fmt::format_to(
-        std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
         step.id, csvMs(step.t0Ns), csvMs(step.t1Ns), csvMs(step.scheduleNs), csvMs(step.modelNs),
         csvMs(step.sampleNs), step.prefillTokens, step.decodeTokens, step.draftTokens, step.running,
         step.waiting, step.freeBlocks, step.cachedBlocks, step.flops, step.bytes, step.budget,
-        reasonName(step.limit), csvMs(step.linearNs), csvMs(step.attentionNs));
+        reasonName(step.limit), csvMs(step.linearNs), csvMs(step.attentionNs),
+        csvShare(step.busyShare));
   }
   return out;
 }

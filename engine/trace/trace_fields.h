@@ -1,5 +1,6 @@
 // Which members of the engine's plain values a trace file holds, in which order. One line a struct,
-// for writing and reading alike; a change here is a new kTraceVersion.
+// for writing and reading alike; a change here is a new kTraceVersion, and what a version added is
+// read from that one on.
 #pragma once
 
 #include "engine/trace/byte_archive.h"
@@ -272,6 +273,7 @@ void fields(A& a, IterationRecord& v) {
   a(v.id, v.scheduleNs, v.modelNs, v.sampleNs, v.prefillTokens, v.decodeTokens, v.draftTokens,
     v.running, v.waiting, v.freeBlocks, v.cachedBlocks, v.flops, v.bytes, v.linearOps, v.linearNs,
     v.attentionNs, v.budget, v.limit);
+  if (a.version() >= 4) a(v.busyShare);
 }
 
 template <typename A>

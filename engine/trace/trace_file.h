@@ -63,6 +63,7 @@ class TraceWriter {
 
 // A whole file in memory, decoded but for the snapshots.
 struct Trace {
+  std::uint32_t version = kTraceVersion;  // of the file
   TraceHeader header;
   // Times never go back within a list.
   std::vector<Timed<TraceEvent>> events;
@@ -81,7 +82,8 @@ struct Trace {
   EngineSnapshot snapshotAfter(const EngineSnapshot& base, std::size_t index) const;
 };
 
-// NotFound; CorruptFile for what is not a trace; Unsupported for a later version. A file that is
+// NotFound; CorruptFile for what is not a trace; Unsupported for a version before
+// kOldestTraceVersion or after kTraceVersion. A file that is
 // cut or damaged behind its signature is read up to there, and says so.
 Result<Trace> readTrace(const std::string& path);
 // The same from bytes in memory; `name` is for the sentences.

@@ -1,4 +1,4 @@
-// The bytes of a trace file, version 3, little-endian:
+// The bytes of a trace file, version 4, little-endian:
 //   "TSRATRCE", u32 version, then records to the end of the file:
 //   u32 payload bytes, u32 checksum (low half of the payload's XXH64, the kind as its seed), u8
 //   kind, payload.

@@ -52,7 +52,7 @@ class TraceParser {
 
   bool take(std::uint8_t kind, std::string_view payload) {
     if ((kind == kHeaderRecord) == m_hasHeader) return false;  // first, and once
-    ByteReader a(payload);
+    ByteReader a(payload, m_trace.version);
     switch (kind) {
       case kHeaderRecord:
         a(m_trace.header);
@@ -222,11 +222,11 @@ Result<Trace> parseTrace(std::string bytes, const std::string& name) {
   if (trace.bytes.size() < kStartBytes || !trace.bytes.starts_with(kTraceSignature)) {
     return Error{ErrorCode::CorruptFile, fmt::format("{} is not a trace file", name)};
   }
-  const std::uint32_t version = wordAt(trace.bytes, kTraceSignature.size());
-  if (version != kTraceVersion) {
+  trace.version = wordAt(trace.bytes, kTraceSignature.size());
+  if (trace.version < kOldestTraceVersion || trace.version > kTraceVersion) {
     return Error{ErrorCode::Unsupported,
-                 fmt::format("{} is a trace of version {}; this program reads version {}", name,
-                             version, kTraceVersion)};
+                 fmt::format("{} is a trace of version {}; this program reads versions {} to {}",
+                             name, trace.version, kOldestTraceVersion, kTraceVersion)};
   }
   TraceParser(trace).parse();
   return trace;

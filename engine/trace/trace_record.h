@@ -15,7 +15,9 @@
 
 namespace engine::trace {
 
-inline constexpr std::uint32_t kTraceVersion = 3;
+inline constexpr std::uint32_t kTraceVersion = 4;
+// 3 lacks IterationRecord::busyShare, which is then 0.
+inline constexpr std::uint32_t kOldestTraceVersion = 3;
 
 // The first record of a file.
 struct TraceHeader {

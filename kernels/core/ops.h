@@ -32,6 +32,9 @@ struct OpsCounters {
   double linearOps = 0;  // 2*M*N*K
   double linearNs = 0;
   double attentionNs = 0;
+  // Of the backend's threads (BackendInfo::threads): those other than the caller at work, together,
+  // and the caller waiting for them. What else the caller does is its own work.
+  double helpNs = 0, waitNs = 0;
 };
 
 // Engine thread only; the backend spreads work over its own threads.

@@ -72,6 +72,7 @@ CpuOps::CpuOps(const BackendRequest& request, Isa isa)
 Status CpuOps::load(const BackendRequest& request) {
   Status status = m_kv.reserve(request.layout);
   if (status.isOk()) status = m_weights.pack(request, m_matmul.codeOrder(), m_pool);
+  m_pool.takeTimes();  // packing is no step
   if (!status.isOk()) return status;
   const KeepFloats keep = m_weights.needsFloats() ? KeepFloats::Yes : KeepFloats::No;
   return m_act.reserve(m_spec, m_maxBatchedTokens, m_pool.numThreads(), keep, m_matmul.rowForm());
@@ -476,8 +477,11 @@ void CpuOps::writeBlock(std::int32_t block, const std::byte* in) {
 }
 
 OpsCounters CpuOps::takeCounters() {
-  const OpsCounters counters = m_counters;
+  OpsCounters counters = m_counters;
   m_counters = {};
+  const PoolTimes times = m_pool.takeTimes();
+  counters.helpNs = static_cast<double>(times.helpNs);
+  counters.waitNs = static_cast<double>(times.waitNs);
   return counters;
 }
 

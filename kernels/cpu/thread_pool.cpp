@@ -54,8 +54,13 @@ bool spinUntil(Ready&& isReady) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int numThreads, std::vector<std::vector<int>> cpus)
-    : m_shares(static_cast<std::size_t>(std::max(numThreads, 1))), m_cpus(std::move(cpus)) {
+ThreadPool::ThreadPool(int numThreads,
+                       std::vector<std::vector<int>> cpus,
+                       std::int64_t (*clock)())
+    : m_clock(clock),
+      m_stints(static_cast<std::size_t>(std::max(numThreads, 1))),
+      m_shares(m_stints.size()),
+      m_cpus(std::move(cpus)) {
   m_workers.reserve(static_cast<std::size_t>(std::max(numThreads, 1) - 1));
   try {
     for (int thread = 1; thread < numThreads; ++thread) {
@@ -78,6 +83,18 @@ void ThreadPool::stopWorkers() {
   }
   m_workWake.notify_all();
   for (std::thread& worker : m_workers) worker.join();
+}
+
+std::int64_t ThreadPool::steadyNs() {
+  const auto sinceStart = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(sinceStart).count();
+}
+
+PoolTimes ThreadPool::takeTimes() {
+  PoolTimes times;
+  times.waitNs = std::exchange(m_waitNs, 0);
+  for (Stint& stint : m_stints) times.helpNs += std::exchange(stint.ns, 0);
+  return times;
 }
 
 int ThreadPool::pieceSize(int count, int grain) const {
@@ -115,13 +132,13 @@ void ThreadPool::runBatch(int firstItem, int numItems) {
     { std::lock_guard lock(m_mutex); }  // a worker past its last look is now inside wait()
     m_workWake.notify_all();
   }
-  while (workOnce(0)) {
-  }
+  work(0);
   waitForEnd();
 }
 
-// One's own from the front, another's from the back.
-bool ThreadPool::takeItem(int thread, int from) {
+// One's own from the front, another's from the back. sinceNs: when this thread began or ended its
+// last item; the time since then is told before the item counts as done.
+bool ThreadPool::takeItem(int thread, int from, std::int64_t& sinceNs) {
   std::atomic<std::uint64_t>& share = m_shares[static_cast<std::size_t>(from)].word;
   std::uint64_t word = share.load(std::memory_order_acquire);
   for (;;) {
@@ -136,6 +153,10 @@ bool ThreadPool::takeItem(int thread, int from) {
       continue;
     }
     body(context, start + static_cast<int>(item), thread);
+    if (thread != 0) {
+      const std::int64_t nowNs = m_clock();
+      m_stints[static_cast<std::size_t>(thread)].ns += nowNs - std::exchange(sinceNs, nowNs);
+    }
     if (m_unfinished.fetch_sub(1) == 1 && m_isCallerSleeping.load()) {
       { std::lock_guard lock(m_mutex); }
       m_endWake.notify_one();
@@ -144,11 +165,17 @@ bool ThreadPool::takeItem(int thread, int from) {
   }
 }
 
-bool ThreadPool::workOnce(int thread) {
+bool ThreadPool::workOnce(int thread, std::int64_t& sinceNs) {
   for (int i = 0; i < numThreads(); ++i) {
-    if (takeItem(thread, (thread + i) % numThreads())) return true;
+    if (takeItem(thread, (thread + i) % numThreads(), sinceNs)) return true;
   }
   return false;
+}
+
+void ThreadPool::work(int thread) {
+  std::int64_t sinceNs = thread == 0 ? 0 : m_clock();
+  while (workOnce(thread, sinceNs)) {
+  }
 }
 
 bool ThreadPool::hasItems() const {
@@ -171,7 +198,8 @@ void ThreadPool::stayOn(const std::vector<int>& cpus) {
 void ThreadPool::workerLoop(int thread) {
   if (!m_cpus.empty()) stayOn(m_cpus[static_cast<std::size_t>(thread)]);
   while (!m_isStopping.load(std::memory_order_relaxed)) {
-    if (!workOnce(thread)) waitForWork();
+    waitForWork();
+    work(thread);
   }
 }
 
@@ -188,11 +216,15 @@ void ThreadPool::waitForWork() {
 
 void ThreadPool::waitForEnd() {
   const auto isOver = [this] { return m_unfinished.load() == 0; };
-  if (spinUntil(isOver)) return;
-  std::unique_lock lock(m_mutex);
-  m_isCallerSleeping = true;
-  m_endWake.wait(lock, isOver);
-  m_isCallerSleeping = false;
+  if (isOver()) return;
+  const std::int64_t beginNs = m_clock();
+  if (!spinUntil(isOver)) {
+    std::unique_lock lock(m_mutex);
+    m_isCallerSleeping = true;
+    m_endWake.wait(lock, isOver);
+    m_isCallerSleeping = false;
+  }
+  m_waitNs += m_clock() - beginNs;
 }
 
 }  // namespace kernels::cpu

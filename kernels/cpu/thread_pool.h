@@ -11,6 +11,13 @@
 
 namespace kernels::cpu {
 
+// What the threads did in some jobs. The caller's time outside of waitNs is its own: what it does
+// between two jobs, too, while the others have nothing to do.
+struct PoolTimes {
+  std::int64_t helpNs = 0;  // the other threads at work on items, together
+  std::int64_t waitNs = 0;  // the caller, out of items, until the others had ended theirs
+};
+
 // run() and runRanges() belong to one thread at a time (the engine thread) and do not nest.
 // Each thread has a share of neighbouring items, which it takes in order: what they read is one
 // stream. Who has none left takes the last of another's, so that a thread which another program
@@ -22,7 +29,10 @@ class ThreadPool {
   // when the system gives fewer.
   // cpus: those that each thread may run on, the caller's aside, which stays where it is; empty =
   // all anywhere.
-  explicit ThreadPool(int numThreads, std::vector<std::vector<int>> cpus = {});
+  // clock: nanoseconds that never go back, from any thread; read once an item, not by the caller.
+  explicit ThreadPool(int numThreads,
+                      std::vector<std::vector<int>> cpus = {},
+                      std::int64_t (*clock)() = steadyNs);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -41,6 +51,9 @@ class ThreadPool {
         },
         &fn);
   }
+
+  // Of the jobs since the last call. Belongs to the thread that runs them, between two.
+  PoolTimes takeTimes();
 
   // fn(begin, end, thread) over [0, count), cut at multiples of `grain` (>= 1) into a few pieces a
   // thread. Where the cuts lie depends on count, grain and numThreads() only.
@@ -65,17 +78,27 @@ class ThreadPool {
     std::atomic<std::uint64_t> word{0};
   };
 
+  // Written by its own thread before it gives an item up, read once all are.
+  struct alignas(64) Stint {
+    std::int64_t ns = 0;
+  };
+
+  static std::int64_t steadyNs();
   int pieceSize(int count, int grain) const;
   void runJob(int numItems, Body body, const void* context);
   void runBatch(int firstItem, int numItems);
-  bool takeItem(int thread, int from);
-  bool workOnce(int thread);  // false when no item is left
+  bool takeItem(int thread, int from, std::int64_t& sinceNs);
+  bool workOnce(int thread, std::int64_t& sinceNs);  // false when no item is left
+  void work(int thread);                             // until no item is left
   bool hasItems() const;
   void stayOn(const std::vector<int>& cpus);
   void workerLoop(int thread);
   void waitForWork();
   void waitForEnd();
 
+  std::int64_t (*const m_clock)();
+  std::int64_t m_waitNs = 0;
+  std::vector<Stint> m_stints;                   // of each thread; the caller's stays empty
   std::vector<Share> m_shares;                   // of each thread
   alignas(64) std::atomic<int> m_unfinished{0};  // items of the job not yet done
   alignas(64) std::atomic<Body> m_body{nullptr};

@@ -19,6 +19,7 @@ class TestTraceExport : public QObject {
   void chromeHasATrackForEveryRequest();
   void chromeCountersAddUpToThePool();
   void csvHasALineForEveryIteration();
+  void csvLeavesAnUnknownShareEmpty();
   void csvQuotesLabels();
 
  private:
@@ -112,6 +113,17 @@ void TestTraceExport::csvHasALineForEveryIteration() {
   int expected = 0;
   for (const IterationRecord& step : m_summary.iterations) expected += int(step.decodeTokens);
   QCOMPARE(tokens, expected);
+  QVERIFY(lines.front().endsWith(QStringLiteral(",busy_share")));
+}
+
+void TestTraceExport::csvLeavesAnUnknownShareEmpty() {
+  TraceSummary summary;
+  summary.iterations.resize(2);
+  summary.iterations[0].busyShare = 9'705;
+  const QStringList lines =
+      QString::fromStdString(iterationsCsv(summary)).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+  QCOMPARE(lines[1].section(QLatin1Char(','), -1), QStringLiteral("0.9705"));
+  QCOMPARE(lines[2].section(QLatin1Char(','), -1), QString());
 }
 
 void TestTraceExport::csvQuotesLabels() {

@@ -26,6 +26,7 @@ class TestTraceFile : public QObject {
   void aDamagedByteEndsTheRecordingThere();
   void aForeignFileIsRefused();
   void aLaterVersionIsRefusedNamingBoth();
+  void theVersionBeforeIsReadWithoutWhatItLacks();
   void sizesBeyondTheFileAreNotBelieved();
   void countsBeyondTheRecordAreNotBelieved();
   void aRecordingThatIsStillGoingOnCanBeRead();
@@ -99,6 +100,8 @@ void TestTraceFile::everyEventComesBackAsItWas() {
       QCOMPARE(is.iteration.modelNs, was.iteration.modelNs);
       QCOMPARE(is.iteration.freeBlocks, was.iteration.freeBlocks);
       QCOMPARE(is.iteration.flops, was.iteration.flops);
+      QCOMPARE(is.iteration.busyShare, was.iteration.busyShare);
+      QCOMPARE(is.iteration.busyShare, 10'000);  // the toy has one thread
       QVERIFY(is.iteration.limit == was.iteration.limit);
     } else if (was.kind == TraceKind::Token) {
       QCOMPARE(is.token.id, was.token.id);
@@ -258,7 +261,42 @@ void TestTraceFile::aLaterVersionIsRefusedNamingBoth() {
   QVERIFY(!trace.isOk());
   QVERIFY(trace.error().code == ErrorCode::Unsupported);
   QVERIFY(trace.error().message.find("version 7") != std::string::npos);
-  QVERIFY(trace.error().message.find("version 3") != std::string::npos);
+  QVERIFY(trace.error().message.find("versions 3 to 4") != std::string::npos);
+  later[8] = 2;
+  QVERIFY(!readTrace(write("earlier.trace", later)).isOk());
+}
+
+// Its iterations as version 3 had them, byte for byte; the records before them were the same.
+void TestTraceFile::theVersionBeforeIsReadWithoutWhatItLacks() {
+  std::string payload;
+  ByteWriter writer(payload);
+  writer.time(70);
+  writer(std::uint64_t{2});
+  for (const std::uint64_t id : {std::uint64_t{4}, std::uint64_t{5}}) {
+    writer(TraceKind::Iteration);
+    writer.time(10);
+    writer.time(60);
+    writer(id);
+    for (std::uint32_t number = 1; number <= 10; ++number) writer(number);
+    writer(1.5, 2.5, 3.5, std::uint32_t{11}, std::uint32_t{12}, std::uint32_t{13},
+           Reason::LimitTokenBudget);
+  }
+  const std::size_t headerEnd = kStartBytes + kRecordHeadBytes + wordAt(m_whole.bytes, kStartBytes);
+  std::string bytes = m_whole.bytes.substr(0, headerEnd);
+  bytes[8] = 3;
+  const auto trace = readTrace(
+      write("before.trace", bytes + recordOf(kEventsRecord, payload) + recordOf(kEndRecord, {})));
+  QVERIFY2(trace.isOk(), trace ? "" : trace.error().message.c_str());
+  QCOMPARE(trace->cutSentence, std::string());
+  QCOMPARE(trace->version, 3u);
+  QCOMPARE(trace->events.size(), std::size_t{2});
+  const IterationRecord& last = trace->events[1].value.iteration;
+  QCOMPARE(last.id, std::uint64_t{5});
+  QCOMPARE(last.t1Ns, 60);
+  QCOMPARE(last.attentionNs, 12u);
+  QCOMPARE(last.budget, 13u);
+  QVERIFY(last.limit == Reason::LimitTokenBudget);
+  QCOMPARE(last.busyShare, 0);
 }
 
 void TestTraceFile::sizesBeyondTheFileAreNotBelieved() {

@@ -1,6 +1,8 @@
 // labels: threads timed
 #include "kernels/cpu/cpu_ops.h"
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -164,6 +166,28 @@ class CpuOpsTest : public QObject {
         QVERIFY(std::ranges::all_of(runs, [](const auto& times) { return times == 1; }));
       }
     }
+  }
+
+  void countersTellWhatTheOtherThreadsDid() {
+    const auto isas = kernels::cpu::supportedIsas();
+    if (isas.empty()) QSKIP("no vector kernels on this processor");
+    const TinyDecoder decoder(TinyShape{.numLayers = 1});
+    auto request = decoder.request(KvType::BF16, 16, 4, 2);
+    request.threads = 2;
+    const BackendResult result = kernels::cpu::createOps(request, isas.front());
+    kernels::OpsCounters counters = result.ops->takeCounters();
+    QCOMPARE(counters.helpNs, 0.0);  // loading is no step
+    QCOMPARE(counters.waitNs, 0.0);
+    std::atomic<int> arrived{0};
+    result.ops->shareOut(2, [&](int, int thread) {  // each waits for the other: two threads
+      arrived.fetch_add(1);
+      while (arrived.load() < 2) std::this_thread::yield();
+      if (thread != 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    });
+    counters = result.ops->takeCounters();
+    QVERIFY(counters.helpNs >= 2e6);
+    QVERIFY(counters.waitNs > 0);
+    QCOMPARE(result.ops->takeCounters().helpNs, 0.0);
   }
 
   void cancelComesThroughWithin50ms() {

@@ -1,8 +1,10 @@
 // labels: threads timed
 #include "kernels/cpu/thread_pool.h"
 
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include <sched.h>
@@ -10,6 +12,24 @@
 #include <QtTest>
 
 using kernels::cpu::ThreadPool;
+
+namespace {
+
+// Made-up clocks: one that each thread moves by itself, and one that all see.
+thread_local std::int64_t t_ownNs = 0;
+std::atomic<std::int64_t> g_commonNs{0};
+std::atomic<int> g_readings{0};
+
+std::int64_t ownNs() {
+  return t_ownNs;
+}
+
+std::int64_t commonNs() {
+  ++g_readings;
+  return g_commonNs;
+}
+
+}  // namespace
 
 class ThreadPoolTest : public QObject {
   Q_OBJECT
@@ -104,6 +124,52 @@ class ThreadPoolTest : public QObject {
       done.fetch_add(1);
     });
     QCOMPARE(done.load(), 2);
+  }
+
+  // Whoever runs an item moves its own clock: however the items fall to the threads, the sum of
+  // those that others ran must come back.
+  void theWorkOfTheOthersIsCountedToTheNanosecond() {
+    ThreadPool pool(3, {}, ownNs);
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<std::int64_t> helpNs{0};
+      pool.run(24, [&](int item, int thread) {
+        const std::int64_t ns = 100 + item;
+        t_ownNs += ns;
+        if (thread != 0) helpNs += ns;
+      });
+      t_ownNs += 50;  // the caller's own work
+      const kernels::cpu::PoolTimes times = pool.takeTimes();
+      QCOMPARE(times.helpNs, helpNs.load());
+      QCOMPARE(times.waitNs, 0);  // its clock stands still while it waits
+    }
+    QCOMPARE(pool.takeTimes().helpNs, 0);
+  }
+
+  void theCallersWaitIsCountedFromItsLastItemToTheEndOfAll() {
+    g_readings = 0;
+    ThreadPool pool(2, {}, commonNs);
+    std::atomic<int> arrived{0};
+    pool.run(2, [&](int, int thread) {
+      const int readings = g_readings.load();
+      arrived.fetch_add(1);
+      while (arrived.load() < 2) std::this_thread::yield();
+      if (thread == 0) return;
+      // the caller looks at the clock when it is out of items
+      while (g_readings.load() == readings) std::this_thread::yield();
+      g_commonNs += 1000;
+    });
+    const kernels::cpu::PoolTimes times = pool.takeTimes();
+    QCOMPARE(times.waitNs, 1000);
+    QCOMPARE(times.helpNs, 1000);
+  }
+
+  void aCallerAloneNeitherWaitsNorIsHelped() {
+    ThreadPool alone(1, {}, commonNs), two(2, {}, commonNs);
+    for (ThreadPool* pool : {&alone, &two}) {
+      pool->run(pool == &two ? 1 : 5, [](int, int) { g_commonNs += 10; });
+      QCOMPARE(pool->takeTimes().helpNs, 0);
+      QCOMPARE(pool->takeTimes().waitNs, 0);
+    }
   }
 
  private:
