@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/pace.h"
 #include "engine/service/engine_thread.h"
 #include "engine/service/limit_changes.h"
 #include "engine/service/prompt_encoder.h"
@@ -129,7 +130,7 @@ void EngineThread::on(Submit& command, std::int64_t sentNs) {
     m_held.push_back({std::move(command.spec), sentNs});
     return;
   }
-  if (m_session && m_failure.empty()) return m_session->submit(std::move(command.spec), sentNs);
+  if (m_session && m_failure.empty()) return submit(std::move(command.spec), sentNs);
   RequestTimes times;
   times.arrivalNs = sentNs;
   times.finishedNs = m_clock.nowNs();
@@ -137,6 +138,27 @@ void EngineThread::on(Submit& command, std::int64_t sentNs) {
                         ? Error{ErrorCode::NotFound, kNoModel}
                         : Error{ErrorCode::Internal, "the engine stopped: " + m_failure};
   m_shared.outbox.push(refusal(command.spec.id, times, why));
+}
+
+// A long prompt must not hold up the steps of others. Without steps nobody waits: then it is turned
+// into tokens here, at once, so that what a paused engine does next depends on no other thread.
+void EngineThread::submit(RequestSpec spec, std::int64_t sentNs) {
+  if (!m_isStepping || !isLong(spec.prompt)) return m_session->submit(std::move(spec), sentNs);
+  const std::uint64_t serial = ++m_lastPrompt;
+  const RequestId id = spec.id;
+  auto encode = m_session->accept(std::move(spec), sentNs, serial);
+  if (!encode) return;
+  m_encodings.run([this, id, serial, encode] {
+    const Pace pace(m_isStepping);
+    m_shared.inbox.push({PromptEncoded{id, serial, encode()}, 0});
+  });
+}
+
+void EngineThread::on(PromptEncoded& encoded) {
+  m_isDirty = true;
+  m_asked = encoded.request;
+  if (m_session) m_session->encoded(encoded.serial, std::move(encoded.ids));
+  m_asked = {};
 }
 
 void EngineThread::on(Cancel& command, std::int64_t) {
@@ -196,18 +218,27 @@ void EngineThread::on(Query& query, std::int64_t) {
   if (!m_session) {
     return answer(query.id, Error{ErrorCode::NotFound, m_failure.empty() ? kNoModel : m_failure});
   }
-  if (const auto* count = std::get_if<CountTokensQuery>(&query.question)) {
-    return answer(query.id, tryEncoding([&] {
-                    return encodeConversation(count->conversation, m_session->model());
-                  }));
+  if (auto* count = std::get_if<CountTokensQuery>(&query.question)) {
+    return encode(query.id, std::move(count->conversation));
   }
-  const std::string& text = std::get<TokenizeQuery>(query.question).text;
-  answer(query.id, tryEncoding([&] {
-           return m_session->model().tokenizer->encodeRaw(text, text::SpecialTokens::AddAndMatch);
-         }));
+  encode(query.id, TextPrompt{std::move(std::get<TokenizeQuery>(query.question).text)});
 }
 
-void EngineThread::answer(QueryId id, Result<std::vector<TokenId>> result) {
+// As a submitted prompt, but that no tokens are an answer, too.
+void EngineThread::encode(QueryId id, Prompt prompt) {
+  const bool isBesideSteps = m_isStepping && isLong(prompt);
+  const auto model = std::make_shared<const LoadedModel>(textPart(m_session->model()));
+  const auto encoding = [model, given = std::make_shared<const Prompt>(std::move(prompt))] {
+    return tryEncoding([&] { return encodeAny(*given, *model); });
+  };
+  if (!isBesideSteps) return answer(id, encoding());
+  m_encodings.run([this, id, encoding] {
+    const Pace pace(m_isStepping);
+    answer(id, encoding());
+  });
+}
+
+void EngineThread::answer(QueryId id, TokenIds result) {
   if (result) {
     m_shared.outbox.push(QueryAnswer{id, std::move(result).value()});
   } else {

@@ -40,6 +40,7 @@ void EngineThread::run(const std::stop_token& stop) {
       latch(e.what());
     }
   }
+  m_isStepping = false;  // whoever encodes may hurry
   m_switch.cancel();
   m_session.reset();
 }
@@ -52,6 +53,7 @@ void EngineThread::turn() {
     handle(input);
   }
   if (maySteps()) step();
+  m_isStepping = maySteps() && m_session->scheduler().hasWork();
   publishIfDue();
 }
 
@@ -82,6 +84,8 @@ std::chrono::milliseconds EngineThread::patience() const {
 void EngineThread::handle(EngineInput& input) {
   if (auto* event = std::get_if<LoadEvent>(&input.content)) {
     std::visit([this](auto& e) { on(e); }, *event);
+  } else if (auto* encoded = std::get_if<PromptEncoded>(&input.content)) {
+    on(*encoded);
   } else if (auto* command = std::get_if<Command>(&input.content)) {
     m_asked = questionOf(*command);
     std::visit([&](auto& c) { on(c, input.sentNs); }, *command);
@@ -168,19 +172,13 @@ EngineState EngineThread::state() const {
   if (!m_failure.empty()) return EngineState::Failed;
   if (!m_session) return m_switch.isLoading() ? EngineState::Loading : EngineState::NoModel;
   if (m_isPaused) return EngineState::Paused;
-  return m_session->scheduler().hasWork() ? EngineState::Running : EngineState::Idle;
+  const bool hasWork = m_session->scheduler().hasWork() || !m_session->pendingPrompts().empty();
+  return hasWork ? EngineState::Running : EngineState::Idle;
 }
 
 void EngineThread::addHeld(EngineSnapshot& snapshot) const {
   for (const HeldSubmit& held : m_held) {
-    RequestSnapshot request;
-    request.id = held.spec.id;
-    request.label = held.spec.label;
-    request.state = RequestState::Tokenising;
-    request.reason = Reason::WaitsStart;
-    request.maxTokens = held.spec.sampling.maxTokens;
-    request.times.arrivalNs = held.arrivalNs;
-    snapshot.requests.push_back(std::move(request));
+    snapshot.requests.push_back(tokenisingSnapshot(held.spec, held.arrivalNs));
   }
 }
 

@@ -1,6 +1,7 @@
 // What the engine thread does between sleeping and waking: commands, loads, steps, publications.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "engine/service/engine_step.h"
 #include "engine/service/model_session.h"
 #include "engine/service/model_switch.h"
+#include "engine/service/prompt_encoder.h"
 #include "engine/service/step_gate.h"
 #include "engine/trace/trace_recorder.h"
 
@@ -23,9 +25,16 @@ namespace engine::service {
 
 struct WakeUp {};
 
+// What became of a prompt that was turned into tokens beside the steps.
+struct PromptEncoded {
+  RequestId request;
+  std::uint64_t serial = 0;
+  TokenIds ids;
+};
+
 // One thing for the engine thread to look at, with the time when it was sent.
 struct EngineInput {
-  std::variant<Command, LoadEvent, WakeUp> content;
+  std::variant<Command, LoadEvent, PromptEncoded, WakeUp> content;
   std::int64_t sentNs = 0;
 };
 
@@ -79,7 +88,10 @@ class EngineThread {
   void on(Resume& command, std::int64_t sentNs);
   void on(StepOnce& command, std::int64_t sentNs);
   void on(Query& command, std::int64_t sentNs);
-  void answer(QueryId id, Result<std::vector<TokenId>> result);
+  void answer(QueryId id, TokenIds result);
+  void encode(QueryId id, Prompt prompt);
+  void submit(RequestSpec spec, std::int64_t sentNs);
+  void on(PromptEncoded& encoded);
   void estimate(QueryId id, const LoadConfig& config);
 
   // loads (engine_commands.cpp)
@@ -126,8 +138,12 @@ class EngineThread {
   bool m_mustPublish = true;  // and is to be seen at once
   bool m_showsRates = false;  // the last publication showed a speed that will fade
 
+  std::atomic<bool> m_isStepping{false};  // for the thread that encodes
+  std::uint64_t m_lastPrompt = 0;         // serial
+
   ModelSwitch m_switch;
-  BackgroundWorker m_estimates;  // last: its tasks use m_shared
+  // last: their tasks use m_shared and what is above
+  BackgroundWorker m_estimates, m_encodings;
 };
 
 }  // namespace engine::service

@@ -1,5 +1,6 @@
 #include "engine/service/model_session.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -79,33 +80,46 @@ ServedRequest* ModelSession::find(RequestId id) {
   return found == m_requests.end() ? nullptr : &found->second;
 }
 
-Result<std::vector<TokenId>> ModelSession::prepare(const RequestSpec& spec) {
+Result<void> ModelSession::check(const RequestSpec& spec) const {
   TRY_VOID(checkRequest(spec, m_model.executor->vocabSize()));
-  TRY_VOID(checkAllocator(spec.sampling));
-  return tryEncoding([&] { return encodePrompt(spec, m_model); });
+  return checkAllocator(spec.sampling);
 }
 
-void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
-  RequestTimes times;
-  times.arrivalNs = arrivalNs;
-  if (m_requests.contains(spec.id) || m_groups.contains(spec.id) ||
-      spec.id.value >= kFirstChildId) {
+bool ModelSession::isInUse(RequestId id) const {
+  const bool isPending = std::ranges::any_of(
+      m_pending, [&](const PendingPrompt& pending) { return pending.spec.id == id; });
+  return isPending || m_requests.contains(id) || m_groups.contains(id) || id.value >= kFirstChildId;
+}
+
+// False when the request goes no further; who sent it knows why.
+bool ModelSession::open(const RequestSpec& spec, RequestTimes& times) {
+  if (isInUse(spec.id)) {
     m_channels.outbox.push(
         Notice{Severity::Warning,
                fmt::format("request id {} is in use; the second was ignored", spec.id.value)});
-    return;
+    return false;
   }
   m_channels.recorder.record(
-      RequestRecord{spec.id.value, arrivalNs, 0, 0, RequestEvent::Arrived, Reason::None});
+      RequestRecord{spec.id.value, times.arrivalNs, 0, 0, RequestEvent::Arrived, Reason::None});
   if (const auto* given = std::get_if<TokenPrompt>(&spec.prompt)) {
     // before the ids are copied: there may be any number of them
     const std::int64_t length = std::ssize(given->ids), limit = m_model.info->maxContext;
     if (length >= limit) {
       const Reason reason = Reason::RefusedTooLong;
-      return refuse(spec, times, refusalError({reason, length + 1, limit}), reason);
+      refuse(spec, times, refusalError({reason, length + 1, limit}), reason);
+      return false;
     }
   }
-  auto prepared = prepare(spec);
+  const Result<void> checked = check(spec);
+  if (!checked) refuse(spec, times, checked.error(), Reason::RefusedBadInput);
+  return checked.isOk();
+}
+
+void ModelSession::submit(RequestSpec spec, std::int64_t arrivalNs) {
+  RequestTimes times;
+  times.arrivalNs = arrivalNs;
+  if (!open(spec, times)) return;
+  auto prepared = tryEncoding([&] { return encodePrompt(spec, m_model); });
   if (!prepared) return refuse(spec, times, prepared.error(), Reason::RefusedBadInput);
   times.tokenisedNs = m_channels.clock.nowNs();
   enqueue(std::move(spec), std::move(prepared).value(), times);
@@ -155,6 +169,7 @@ void ModelSession::fail(RequestId id, const Error& error) {
 }
 
 void ModelSession::endAll(FinishReason reason, const std::string& sentence) {
+  endPending(reason, sentence);
   while (!m_requests.empty()) {
     const RequestId id = m_requests.begin()->first;
     ServedRequest& served = m_requests.begin()->second;
@@ -171,6 +186,7 @@ std::vector<RequestId> ModelSession::openRequests() const {
     if (served.group == nullptr) open.push_back(id);
   }
   for (const auto& [id, group] : m_groups) open.push_back(id);
+  for (const PendingPrompt& pending : m_pending) open.push_back(pending.spec.id);
   return open;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,15 @@ struct SessionChannels {
   Mailbox<EngineMessage>& outbox;
 };
 
+using TokenIds = Result<std::vector<TokenId>>;
+
+// A request whose prompt another thread turns into tokens.
+struct PendingPrompt {
+  std::uint64_t serial = 0;
+  RequestSpec spec;  // without its prompt
+  RequestTimes times;
+};
+
 // Engine thread only.
 class ModelSession {
  public:
@@ -33,6 +43,11 @@ class ModelSession {
 
   // Answers with RequestStarted, or with RequestFinished that says why not.
   void submit(RequestSpec spec, std::int64_t arrivalNs);
+  // submit() in two halves, between which the prompt is turned into tokens: by what this returns, on
+  // any thread, even after the session has gone. Null when the request was turned down already.
+  std::function<TokenIds()> accept(RequestSpec spec, std::int64_t arrivalNs, std::uint64_t serial);
+  // Nothing for a serial that is no longer pending.
+  void encoded(std::uint64_t serial, TokenIds promptIds);
   // A request with all of its sequences. Nothing when the id is not known: it has ended already.
   void cancel(RequestId id);
   // Ends the request that this sequence belongs to as failed with the error's sentence.
@@ -51,6 +66,8 @@ class ModelSession {
 
   // Requests that the front end waits for.
   std::vector<RequestId> openRequests() const;
+
+  const std::vector<PendingPrompt>& pendingPrompts() const { return m_pending; }
 
   // Null when the request is one sequence, or not open.
   std::shared_ptr<ChoiceGroup> groupOf(RequestId root) const {
@@ -92,7 +109,11 @@ class ModelSession {
   void record(RequestId id, RequestEvent event, Reason reason, std::int64_t a, std::int64_t b);
 
  private:
-  Result<std::vector<TokenId>> prepare(const RequestSpec& spec);
+  bool open(const RequestSpec& spec, RequestTimes& times);
+  Result<void> check(const RequestSpec& spec) const;
+  bool isInUse(RequestId id) const;
+  bool cancelPending(RequestId id);
+  void endPending(FinishReason reason, const std::string& sentence);
   void enqueue(RequestSpec spec, std::vector<TokenId> promptIds, RequestTimes times);
   void openGroup(ServedRequest& served, std::int64_t promptTokens);
   Result<void> checkAllocator(const SamplingParams& sampling) const;
@@ -114,6 +135,7 @@ class ModelSession {
   sched::Scheduler m_scheduler;
   std::unordered_map<RequestId, ServedRequest> m_requests;  // by sequence
   std::unordered_map<RequestId, std::shared_ptr<ChoiceGroup>> m_groups;  // by request
+  std::vector<PendingPrompt> m_pending;  // by arrival
   std::uint64_t m_nextChild = kFirstChildId;
   std::deque<RequestSnapshot> m_lastFinished;
 };

@@ -13,6 +13,8 @@ namespace engine::service {
 
 namespace {
 
+constexpr std::size_t kLongBytes = 8192;
+
 Error invalid(std::string message) {
   return {ErrorCode::InvalidArgument, std::move(message)};
 }
@@ -49,19 +51,6 @@ Result<void> checkConversation(const std::string& json) {
   return {};
 }
 
-Result<std::vector<TokenId>> encodeAny(const RequestSpec& spec, const LoadedModel& model) {
-  if (const auto* text = std::get_if<TextPrompt>(&spec.prompt)) {
-    return model.tokenizer->encodeRaw(text->text, text::SpecialTokens::AddAndMatch);
-  }
-  if (const auto* chat = std::get_if<ChatPrompt>(&spec.prompt))
-    return encodeConversation(*chat, model);
-  const auto& ids = std::get<TokenPrompt>(spec.prompt).ids;
-  TRY_VOID(checkIds(ids, model.executor->vocabSize()));
-  return ids;
-}
-
-}  // namespace
-
 Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt,
                                                 const LoadedModel& model) {
   TRY_VOID(checkConversation(prompt.conversationJson));
@@ -69,13 +58,39 @@ Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt,
   return model.tokenizer->encode(rendered, text::SpecialTokens::AddAndMatch);
 }
 
+}  // namespace
+
+Result<std::vector<TokenId>> encodeAny(const Prompt& prompt, const LoadedModel& model) {
+  if (const auto* text = std::get_if<TextPrompt>(&prompt)) {
+    return model.tokenizer->encodeRaw(text->text, text::SpecialTokens::AddAndMatch);
+  }
+  if (const auto* chat = std::get_if<ChatPrompt>(&prompt)) return encodeConversation(*chat, model);
+  const auto& ids = std::get<TokenPrompt>(prompt).ids;
+  TRY_VOID(checkIds(ids, model.executor->vocabSize()));
+  return ids;
+}
+
 Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedModel& model) {
-  std::vector<TokenId> ids = TRY(encodeAny(spec, model));
+  std::vector<TokenId> ids = TRY(encodeAny(spec.prompt, model));
   if (ids.empty()) {
     return invalid(
         "the prompt is empty and this model puts no token before it; it needs at least 1 token");
   }
   return ids;
+}
+
+bool isLong(const Prompt& prompt) {
+  if (const auto* text = std::get_if<TextPrompt>(&prompt)) return text->text.size() >= kLongBytes;
+  const auto* chat = std::get_if<ChatPrompt>(&prompt);
+  return chat != nullptr && chat->conversationJson.size() >= kLongBytes;
+}
+
+LoadedModel textPart(const LoadedModel& model) {
+  LoadedModel part;
+  part.info = model.info;
+  part.tokenizer = model.tokenizer;
+  part.renderChat = model.renderChat;
+  return part;
 }
 
 Result<std::vector<TokenId>> tryEncoding(

@@ -1,6 +1,7 @@
 // A request's prompt to token ids, with every reason to turn it down said in one sentence.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -11,12 +12,21 @@
 
 namespace engine::service {
 
+using Prompt = decltype(RequestSpec::prompt);
+
 // InvalidArgument: text that is not UTF-8, ids outside the vocabulary, a conversation without
 // messages, a prompt of no tokens. Unsupported: a conversation for a model without a template.
 Result<std::vector<TokenId>> encodePrompt(const RequestSpec& spec, const LoadedModel& model);
 
-// The conversation as it would be submitted.
-Result<std::vector<TokenId>> encodeConversation(const ChatPrompt& prompt, const LoadedModel& model);
+// As it would be submitted, but that no tokens are a result too.
+Result<std::vector<TokenId>> encodeAny(const Prompt& prompt, const LoadedModel& model);
+
+// Whether turning it into tokens takes so long that steps which wait for it would be late: from half
+// a millisecond.
+bool isLong(const Prompt& prompt);
+
+// As much of the model as texts and conversations need, for another thread: no executor.
+LoadedModel textPart(const LoadedModel& model);
 
 // What `encode` gives; what it throws becomes an Error, as one text must not stop the engine.
 Result<std::vector<TokenId>> tryEncoding(

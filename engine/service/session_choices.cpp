@@ -36,6 +36,7 @@ void ModelSession::openGroup(ServedRequest& served, std::int64_t promptTokens) {
 }
 
 void ModelSession::cancel(RequestId id) {
+  if (cancelPending(id)) return;
   if (const auto found = m_groups.find(id); found != m_groups.end()) {
     const std::shared_ptr<ChoiceGroup> group = found->second;
     group->isCancelled = true;

@@ -20,6 +20,17 @@ void addServiceSide(RequestSnapshot& snapshot, ServedRequest& served, std::int64
 
 }  // namespace
 
+RequestSnapshot tokenisingSnapshot(const RequestSpec& spec, std::int64_t arrivalNs) {
+  RequestSnapshot request;
+  request.id = spec.id;
+  request.label = spec.label;
+  request.state = RequestState::Tokenising;
+  request.reason = Reason::WaitsStart;
+  request.maxTokens = spec.sampling.maxTokens;
+  request.times.arrivalNs = arrivalNs;
+  return request;
+}
+
 void addSession(EngineSnapshot& snapshot, ModelSession& session, EngineStep& step) {
   const sched::Scheduler& scheduler = session.scheduler();
   snapshot.model = session.model().info;
@@ -30,6 +41,9 @@ void addSession(EngineSnapshot& snapshot, ModelSession& session, EngineStep& ste
     if (ServedRequest* served = session.find(request.id)) {
       addServiceSide(request, *served, snapshot.timeNs);
     }
+  }
+  for (const PendingPrompt& pending : session.pendingPrompts()) {
+    snapshot.requests.push_back(tokenisingSnapshot(pending.spec, pending.times.arrivalNs));
   }
   snapshot.requests.insert(snapshot.requests.end(), session.lastFinished().begin(),
                            session.lastFinished().end());

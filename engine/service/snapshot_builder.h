@@ -7,6 +7,9 @@
 
 namespace engine::service {
 
+// Of a request whose prompt is still text.
+RequestSnapshot tokenisingSnapshot(const RequestSpec& spec, std::int64_t arrivalNs);
+
 // The session's part: model, pool, blocks, requests, counters, rates, last step.
 void addSession(EngineSnapshot& snapshot, ModelSession& session, EngineStep& step);
 

@@ -3,6 +3,8 @@
 #include <queue>
 #include <tuple>
 
+#include "engine/base/pace.h"
+
 namespace engine::text {
 
 namespace {
@@ -56,6 +58,7 @@ void BpeMerger::merge(std::vector<TokenId>& symbols) const {
     offer(at - 1, at);
   }
   while (!waiting.empty()) {
+    Pace::breathe();
     const Candidate best = waiting.top();
     waiting.pop();
     Node& left = nodes[best.at];

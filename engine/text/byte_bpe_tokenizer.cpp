@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/pace.h"
 #include "engine/text/bpe_merger.h"
 #include "engine/text/pre_tokenizer.h"
 #include "engine/text/utf8.h"
@@ -146,6 +147,7 @@ Result<void> ByteBpeTokenizer::encodePlain(std::string_view text,
   std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> seen;
   std::vector<TokenId> symbols;
   for (const std::string_view word : words) {
+    Pace::breathe();
     if (const auto found = seen.find(word); found != seen.end()) {
       const auto [begin, count] = found->second;
       for (std::size_t at = 0; at < count; ++at) ids.push_back(ids[begin + at]);

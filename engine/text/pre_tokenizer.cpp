@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 #include <pcre2.h>
 
+#include "engine/base/pace.h"
+
 namespace engine::text {
 
 namespace {
@@ -166,6 +168,7 @@ Result<void> splitPiece(const pcre2_code* code,
   const auto subject = reinterpret_cast<PCRE2_SPTR>(piece.data());
   std::size_t at = 0;
   while (at < piece.size()) {
+    Pace::breathe();
     const int count =
         pcre2_match(code, subject, piece.size(), at, PCRE2_NO_UTF_CHECK, data, nullptr);
     if (count == PCRE2_ERROR_NOMATCH) break;

@@ -7,6 +7,7 @@
 #include <queue>
 #include <unordered_set>
 
+#include "engine/base/pace.h"
 #include "engine/text/sentencepiece_model.h"
 #include "engine/text/utf8.h"
 #include "engine/text/vocabulary_tokenizer.h"
@@ -69,8 +70,12 @@ class ScoreMerger::Run {
       : m_merger(merger), m_symbols(symbols), m_queueOf(static_cast<std::size_t>(merger.m_numRanks), -1) {}
 
   void mergeAll() {
-    for (std::int32_t at = 1; at < std::ssize(m_symbols); ++at) offer(at - 1, at);
+    for (std::int32_t at = 1; at < std::ssize(m_symbols); ++at) {
+      Pace::breathe();
+      offer(at - 1, at);
+    }
     while (!m_ranks.empty()) {
+      Pace::breathe();
       const std::int32_t rank = m_ranks.top();
       RankQueue& queue = m_queues[static_cast<std::size_t>(m_queueOf[static_cast<std::size_t>(rank)])];
       const Candidate best = queue.pop();
@@ -186,6 +191,7 @@ std::vector<ScoreMerger::Symbol> ScoreMerger::symbolsOf(std::string_view text) c
   std::vector<Symbol> symbols;
   symbols.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
+    Pace::breathe();
     std::size_t length = 0;
     const std::string_view rest = text.substr(at);
     TokenId id = userDefinedAt(rest, length);

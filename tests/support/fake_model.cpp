@@ -66,7 +66,10 @@ class FakeOpenedModel final : public OpenedModel {
     LoadedModel model;
     model.info = info;
     model.tokenizer = makeFakeTokenizer(load.modelPath.starts_with("bos"));
-    model.renderChat = renderFakeChat;
+    model.renderChat = [control = m_control](const ChatPrompt& prompt) {
+      while (control->holdsChats) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return renderFakeChat(prompt);
+    };
     if (load.modelPath.starts_with("nochat")) {
       model.renderChat = [](const ChatPrompt&) -> Result<text::OriginText> {
         return Error{ErrorCode::Unsupported, "this model has no chat template"};

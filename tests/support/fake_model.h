@@ -26,6 +26,7 @@ struct FakeControl {
   std::atomic<int> stepsBegun{0}, stepsDone{0};
   std::atomic<int> loadDelayMs{0};  // looks at the cancel flag every millisecond
   std::atomic<int> loadsBegun{0}, loadsEnded{0};
+  std::atomic<bool> holdsChats{false};  // conversations are rendered when it falls
   std::atomic<bool> neverEnds{true};  // no end-of-turn token is ever likely
 };
 

@@ -67,6 +67,7 @@ class ModelSessionTest : public QObject {
   void aBatchTellsOfItsAnswersAtItsEnd();
   void whatCannotBeServedInTimeIsToldWhy();
   void aSnapshotTellsWhyAPrefixWasNotFound();
+  void aPromptMayComeInTwoHalves();
 };
 
 void ModelSessionTest::aCancelAtAnyEventLeavesNothingBehind_data() {
@@ -167,6 +168,33 @@ void ModelSessionTest::aSnapshotTellsWhyAPrefixWasNotFound() {
   QCOMPARE(last[0].prefixMiss, PrefixMiss::NeverSeen);
   QCOMPARE(last[1].prefixMiss, PrefixMiss::DifferentToken);
   QVERIFY(last[1].prefixMissPosition >= 8 && last[1].prefixMissPosition < 12);
+}
+
+void ModelSessionTest::aPromptMayComeInTwoHalves() {
+  SteppedEngine engine(fakeModel(tight()), tight());
+  ModelSession& session = engine.session();
+  RequestSpec spec = request(1, 1, 3);
+  spec.prompt = TextPrompt{"some words"};
+  engine.submit(spec);
+  while (engine.hasWork()) engine.step();
+  spec.id = RequestId(2);
+  const auto encode = session.accept(spec, 5, /*serial=*/7);
+  QVERIFY(encode != nullptr && !engine.hasWork());
+  QCOMPARE(session.openRequests(), std::vector<RequestId>{RequestId(2)});
+  QVERIFY(session.accept(spec, 6, 8) == nullptr);  // the id is in use
+  session.encoded(8, encode());
+  QVERIFY(!engine.hasWork());  // of nobody
+  session.encoded(7, encode());
+  QVERIFY(engine.hasWork() && session.pendingPrompts().empty());
+  session.encoded(7, encode());  // a second time: of nobody now
+  while (engine.hasWork()) engine.step();
+  QCOMPARE(engine.finished().at(RequestId(2)).times.arrivalNs, 5);
+  QVERIFY(engine.answers().at(RequestId(2)) == engine.answers().at(RequestId(1)));
+  spec.id = RequestId(3);
+  spec.sampling.maxTokens = 0;
+  QVERIFY(session.accept(spec, 9, 9) == nullptr);  // refused before anybody encodes
+  engine.drain();
+  QCOMPARE(engine.finished().at(RequestId(3)).reason, FinishReason::Refused);
 }
 
 QTEST_GUILESS_MAIN(ModelSessionTest)

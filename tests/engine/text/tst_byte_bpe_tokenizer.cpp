@@ -1,7 +1,10 @@
 #include <QtTest/QtTest>
 
+#include <atomic>
+#include <chrono>
 #include <random>
 
+#include "engine/base/pace.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/utf8.h"
 #include "tests/support/small_vocabulary.h"
@@ -60,6 +63,7 @@ class TestByteBpeTokenizer : public QObject {
   void invalidUtf8NamesTheByte();
   void aMissingByteIsRefusedNotDropped();
   void unusedAndControlTokensAreWrittenOnlyOnRequest();
+  void longWorkBreathes();
   void anyTextComesBackByteForByte_data();
   void anyTextComesBackByteForByte();
 };
@@ -182,6 +186,19 @@ void TestByteBpeTokenizer::unusedAndControlTokensAreWrittenOnlyOnRequest() {
   QCOMPARE(tokenizer->decode({'a', kEnd, unused, kTool}, false), std::string("a<tool>"));
   QCOMPARE(tokenizer->decode({'a', kEnd, unused, kTool}, true),
            std::string("a<|im_end|>[PAD7]<tool>"));
+}
+
+void TestByteBpeTokenizer::longWorkBreathes() {
+  const auto tokenizer = tokenizerOf(smallVocabulary("gpt-2"));
+  const std::atomic<bool> isWanted{true};
+  std::string words;
+  for (int i = 0; i < 1000; ++i) words += " w" + std::to_string(i);
+  for (const std::string& text : {words, std::string(4000, 'l')}) {  // many words, a long one
+    const auto expected = *tokenizer->encodeRaw(text, SpecialTokens::Plain);
+    const engine::Pace pace(isWanted, {std::chrono::nanoseconds(0), std::chrono::nanoseconds(0)});
+    QCOMPARE(*tokenizer->encodeRaw(text, SpecialTokens::Plain), expected);
+    QVERIFY2(pace.numRests() > 100, qPrintable(QString::number(pace.numRests())));
+  }
 }
 
 void TestByteBpeTokenizer::anyTextComesBackByteForByte_data() {

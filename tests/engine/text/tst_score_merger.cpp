@@ -1,10 +1,13 @@
 // Our merging against the sentencepiece library's, id for id.
 #include <QtTest/QtTest>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <random>
 
+#include "engine/base/pace.h"
 #include "engine/model/gguf_file.h"
 #include "engine/model/gguf_vocabulary.h"
 #include "engine/text/score_merger.h"
@@ -67,6 +70,7 @@ class TestScoreMerger : public QObject {
   void userDefinedPiecesAreNeverMerged();
   void vocabulariesThatTheLibraryAloneKnowsAreLeftToIt();
   void longTextsAreCutAsShortOnes();
+  void longWorkBreathes();
   void aLongWordIsQuick();
   void aRealVocabularyGivesWhatTheLibraryGives();
 };
@@ -118,6 +122,16 @@ void TestScoreMerger::longTextsAreCutAsShortOnes() {
     expected.insert(expected.end(), ids->begin(), ids->end());
   }
   QCOMPARE(*tokenizer->encodeRaw(text, SpecialTokens::Plain), expected);
+}
+
+void TestScoreMerger::longWorkBreathes() {
+  const auto tokenizer = tokenizerOf(test_support::sentencePieceVocabulary({"ab", "abab", "a", "b"}));
+  std::string text;
+  while (text.size() < 40'000) text += "abab";
+  const std::atomic<bool> isWanted{true};
+  const engine::Pace pace(isWanted, {std::chrono::nanoseconds(0), std::chrono::nanoseconds(0)});
+  QCOMPARE(tokenizer->encodeRaw(text, SpecialTokens::Plain)->size(), std::size_t{10'000});
+  QVERIFY2(pace.numRests() > 40'000 * 2 / 16, qPrintable(QString::number(pace.numRests())));
 }
 
 void TestScoreMerger::aLongWordIsQuick() {
