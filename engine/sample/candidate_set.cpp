@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -14,6 +15,10 @@ namespace engine::sample {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+// a function's address would be called, this is compiled into the sort
+constexpr auto kByRank = [](const Candidate& a, const Candidate& b) {
+  return Candidate::ranksBefore(a, b);
+};
 constexpr int kNumBuckets = 256;
 constexpr float kBucketsPerNat = 8.0f;
 
@@ -33,22 +38,14 @@ int firstBucketReaching(const std::array<T, kNumBuckets>& buckets, T target) {
   return kNumBuckets - 1;
 }
 
-// Calls visit(candidate) for every candidate of a row, by id.
-template <typename Visit>
-void forEachOfRow(std::span<const float> row, Visit visit) {
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (row[i] != kMinusInfinity) visit(Candidate{row[i], static_cast<TokenId>(i)});
-  }
-}
-
 // Trims `found` to its `count` best, in rank order.
 void keepBest(std::vector<Candidate>& found, std::size_t count) {
   if (found.size() > count) {
     std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-                     Candidate::ranksBefore);
+                     kByRank);
     found.resize(count);
   }
-  std::sort(found.begin(), found.end(), Candidate::ranksBefore);
+  std::sort(found.begin(), found.end(), kByRank);
 }
 
 // The `count` best of what forEach(visit) visits, in rank order, found without sorting all of it.
@@ -65,17 +62,28 @@ std::vector<Candidate> bestAmong(ForEach forEach, float max, std::size_t count) 
   return found;
 }
 
-float maxOfRow(std::span<const float> row) {
-  float max = kMinusInfinity;
-  for (std::size_t begin = 0; begin < row.size(); begin += kColumnTile) {
-    max = std::max(max, maxOfTile(row.data() + begin, std::min(kColumnTile, row.size() - begin)));
+// Calls visit(candidate) for every candidate of a row that reaches `least`, by id.
+template <typename Visit>
+void forEachOfRow(const TiledRow& row, float least, Visit visit) {
+  row.forEachAtLeast(least, [&](float logit, std::size_t column) {
+    visit(Candidate{logit, static_cast<TokenId>(column)});
+  });
+}
+
+std::vector<Candidate> bestOf(const TiledRow& row, std::size_t count) {
+  if (count > row.numTiles()) {
+    return bestAmong([&row](auto visit) { forEachOfRow(row, kMinusInfinity, visit); }, row.top(),
+                     count);
   }
-  return max;
+  std::vector<Candidate> found;
+  forEachOfRow(row, row.reachedBy(count), [&](const Candidate& c) { found.push_back(c); });
+  keepBest(found, count);
+  return found;
 }
 
 // The shortest start of a rank-ordered list that holds `mass`; at least one. Weights are taken
 // relative to `shift`.
-std::size_t lengthHoldingMass(const std::vector<Candidate>& ranked,
+std::size_t lengthHoldingMass(std::span<const Candidate> ranked,
                               float shift,
                               double mass,
                               double* reached) {
@@ -89,10 +97,42 @@ std::size_t lengthHoldingMass(const std::vector<Candidate>& ranked,
   return length;
 }
 
+// What the candidates of each bucket weigh together, as if each lay in its bucket's middle.
+std::array<double, kNumBuckets> bucketMasses(const std::vector<Candidate>& found, float max) {
+  std::array<double, kNumBuckets> masses{};
+  for (const Candidate& c : found) masses[static_cast<std::size_t>(bucketOf(max, c.logit))] += 1.0;
+  for (int i = 0; i < kNumBuckets; ++i) {
+    double& mass = masses[static_cast<std::size_t>(i)];
+    if (mass > 0.0) mass *= std::exp(-(i + 0.5) / double{kBucketsPerNat});
+  }
+  return masses;
+}
+
+// Trims `found`, all that reach some logit, to the fewest of the best that hold `mass`, in rank
+// order. False when together they do not, unless they are all there is (isAll).
+bool bestByMassAmong(std::vector<Candidate>& found, float max, double mass, bool isAll) {
+  const std::array<double, kNumBuckets> masses = bucketMasses(found, max);
+  // no candidate weighs more than this many middles of its bucket
+  const double most = std::exp(0.5 / double{kBucketsPerNat});
+  if (!isAll && most * std::accumulate(masses.begin(), masses.end(), 0.0) < mass) return false;
+  // a little further than the middles say, and on where that is not enough
+  for (int last = firstBucketReaching(masses, mass) + 1;; last += 2) {
+    const auto end = std::partition(found.begin(), found.end(), [&](const Candidate& c) {
+      return bucketOf(max, c.logit) <= last;
+    });
+    std::sort(found.begin(), end, kByRank);
+    double reached = 0.0;
+    const std::size_t length = lengthHoldingMass({found.begin(), end}, max, mass, &reached);
+    if (reached < mass && end != found.end()) continue;
+    found.resize(length);
+    return reached >= mass || isAll;
+  }
+}
+
 }  // namespace
 
-void CandidateSet::reset(std::span<float> row) {
-  m_row = row;
+void CandidateSet::reset(std::span<const float> row, std::span<const TileSummary> tiles) {
+  m_row.reset(row, tiles);
   m_list.clear();
   m_isList = false;
   m_order = Order::Id;
@@ -103,7 +143,7 @@ void CandidateSet::forEach(Visit visit) const {
   if (m_isList) {
     for (const Candidate& candidate : m_list) visit(candidate);
   } else {
-    forEachOfRow(m_row, visit);
+    forEachOfRow(m_row, kMinusInfinity, visit);
   }
 }
 
@@ -113,20 +153,20 @@ void CandidateSet::forEachWeighted(float shift, Visit visit) const {
     for (const Candidate& c : m_list) visit(c, std::exp(double{c.logit} - double{shift}));
     return;
   }
-  alignas(32) float weights[kColumnTile];
-  for (std::size_t begin = 0; begin < m_row.size(); begin += kColumnTile) {
-    const std::size_t count = std::min(kColumnTile, m_row.size() - begin);
-    expTile(m_row.data() + begin, count, shift, weights);
-    for (std::size_t i = 0; i < count; ++i) {
-      const float logit = m_row[begin + i];
-      if (logit != kMinusInfinity)
-        visit(Candidate{logit, static_cast<TokenId>(begin + i)}, weights[i]);
+  alignas(64) float buffer[kColumnTile];
+  alignas(64) float weights[kColumnTile];
+  for (std::size_t tile = 0; tile < m_row.numTiles(); ++tile) {
+    const std::span<const float> logits = m_row.tile(tile, buffer);
+    expTile(logits.data(), logits.size(), shift, weights);
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      if (logits[i] == kMinusInfinity) continue;
+      visit(Candidate{logits[i], static_cast<TokenId>(tile * kColumnTile + i)}, weights[i]);
     }
   }
 }
 
 float CandidateSet::maxLogit() const {
-  if (!m_isList) return maxOfRow(m_row);
+  if (!m_isList) return m_row.top();
   float max = kMinusInfinity;
   for (const Candidate& candidate : m_list) max = std::max(max, candidate.logit);
   return max;
@@ -138,46 +178,45 @@ double CandidateSet::sumOfWeights(float shift) const {
     for (const Candidate& c : m_list) sum += std::exp(double{c.logit} - double{shift});
     return sum;
   }
-  alignas(32) float weights[kColumnTile];
-  for (std::size_t begin = 0; begin < m_row.size(); begin += kColumnTile) {
-    sum +=
-        expTile(m_row.data() + begin, std::min(kColumnTile, m_row.size() - begin), shift, weights);
+  alignas(64) float buffer[kColumnTile];
+  alignas(64) float weights[kColumnTile];
+  for (std::size_t tile = 0; tile < m_row.numTiles(); ++tile) {
+    const std::span<const float> logits = m_row.tile(tile, buffer);
+    sum += double{expTile(logits.data(), logits.size(), shift, weights)};
   }
   return sum;
 }
 
 void CandidateSet::divideBy(float temperature) {
+  if (!m_isList) return m_row.divideBy(temperature);
   const float max = maxLogit();
-  if (m_isList) {
-    for (Candidate& candidate : m_list) candidate.logit = (candidate.logit - max) / temperature;
-  } else {
-    for (float& logit : m_row) logit = (logit - max) / temperature;
-  }
+  for (Candidate& candidate : m_list) candidate.logit = (candidate.logit - max) / temperature;
 }
 
 std::vector<Candidate> CandidateSet::best(std::size_t count) const {
+  if (!m_isList) return bestOf(m_row, count);
   return bestAmong([this](auto visit) { forEach(visit); }, maxLogit(), count);
 }
 
+// In the set's own order.
+std::vector<Candidate> CandidateSet::atLeast(float least) const {
+  std::vector<Candidate> found;
+  const auto add = [&](const Candidate& c) {
+    if (c.logit >= least) found.push_back(c);
+  };
+  m_isList ? forEach(add) : forEachOfRow(m_row, least, add);
+  return found;
+}
+
+// Looks at those near the best first, which mostly hold enough; the last look is at all.
 std::vector<Candidate> CandidateSet::bestByMass(double share) const {
+  constexpr float kFirstReach = 4.0f, kLastReach = 40.0f;  // nats below the best
   const float max = maxLogit();
   const double mass = share * sumOfWeights(max);
-  std::array<double, kNumBuckets> masses{};
-  forEachWeighted(max, [&](const Candidate& c, double weight) {
-    masses[static_cast<std::size_t>(bucketOf(max, c.logit))] += weight;
-  });
-  for (int last = firstBucketReaching(masses, mass);; ++last) {
-    std::vector<Candidate> found;
-    forEach([&](const Candidate& c) {
-      if (bucketOf(max, c.logit) <= last) found.push_back(c);
-    });
-    std::sort(found.begin(), found.end(), Candidate::ranksBefore);
-    double reached = 0.0;
-    const std::size_t length = lengthHoldingMass(found, max, mass, &reached);
-    // the buckets' sums round differently: one more bucket when the last one fell just short
-    if (reached < mass && last + 1 < kNumBuckets) continue;
-    found.resize(length);
-    return found;
+  for (float reach = kFirstReach;; reach *= 1.5f) {
+    const bool isLast = reach > kLastReach;
+    std::vector<Candidate> near = atLeast(isLast ? kMinusInfinity : max - reach);
+    if (bestByMassAmong(near, max, mass, isLast)) return near;
   }
 }
 
@@ -206,10 +245,10 @@ void CandidateSet::keepTopP(double p) {
 
 void CandidateSet::keepMinP(double p) {
   const double threshold = double{maxLogit()} + std::log(p);
-  std::vector<Candidate> kept;
-  forEach([&](const Candidate& c) {
-    if (double{c.logit} >= threshold) kept.push_back(c);
-  });
+  // rounded down, so that none is lost here
+  std::vector<Candidate> kept =
+      atLeast(std::nextafter(static_cast<float>(threshold), kMinusInfinity));
+  std::erase_if(kept, [&](const Candidate& c) { return double{c.logit} < threshold; });
   narrowTo(std::move(kept), m_order);
 }
 
@@ -258,7 +297,7 @@ void CandidateSet::keepTypicalP(double p) {
   });
   for (Scored& s : scored) s.distance = std::abs(s.distance - entropy);
   std::vector<Candidate> kept = nearestHoldingMass(scored, p);
-  std::sort(kept.begin(), kept.end(), Candidate::ranksBefore);
+  std::sort(kept.begin(), kept.end(), kByRank);
   narrowTo(std::move(kept), Order::Rank);
 }
 
@@ -301,12 +340,16 @@ TokenId CandidateSet::drawFromList(double u) const {
 
 TokenId CandidateSet::drawFromRow(double u) {
   const float max = maxLogit();
-  alignas(32) float weights[kColumnTile];
+  alignas(64) float buffer[kColumnTile];
+  alignas(64) float weights[kColumnTile];
+  const auto weigh = [&](std::size_t tile) {
+    const std::span<const float> logits = m_row.tile(tile, buffer);
+    return double{expTile(logits.data(), logits.size(), max, weights)};
+  };
   m_tileSums.clear();
   double total = 0.0;
-  for (std::size_t begin = 0; begin < m_row.size(); begin += kColumnTile) {
-    const std::size_t count = std::min(kColumnTile, m_row.size() - begin);
-    m_tileSums.push_back(expTile(m_row.data() + begin, count, max, weights));
+  for (std::size_t tile = 0; tile < m_row.numTiles(); ++tile) {
+    m_tileSums.push_back(weigh(tile));
     total += m_tileSums.back();
   }
   double left = u * total;
@@ -317,16 +360,14 @@ TokenId CandidateSet::drawFromRow(double u) {
     if (m_tileSums[tile] > 0.0) last = tile;
   }
   if (tile == m_tileSums.size()) tile = last;
-  const std::size_t begin = tile * kColumnTile;
-  const std::size_t count = std::min(kColumnTile, m_row.size() - begin);
-  expTile(m_row.data() + begin, count, max, weights);
+  weigh(tile);
   std::size_t drawn = 0;
-  for (std::size_t i = 0; i < count && left >= 0.0; ++i) {
+  for (std::size_t i = 0; i < kColumnTile && left >= 0.0; ++i) {
     if (weights[i] == 0.0f) continue;
     drawn = i;
-    left -= weights[i];
+    left -= double{weights[i]};
   }
-  return static_cast<TokenId>(begin + drawn);
+  return static_cast<TokenId>(tile * kColumnTile + drawn);
 }
 
 std::vector<Candidate> CandidateSet::remaining() const {
@@ -335,8 +376,12 @@ std::vector<Candidate> CandidateSet::remaining() const {
   return result;
 }
 
-std::vector<Candidate> bestOfRow(std::span<const float> row, std::size_t count) {
-  return bestAmong([row](auto visit) { forEachOfRow(row, visit); }, maxOfRow(row), count);
+std::vector<Candidate> bestOfRow(std::span<const float> row,
+                                 std::size_t count,
+                                 std::span<const TileSummary> tiles) {
+  TiledRow tiled;
+  tiled.reset(row, tiles);
+  return bestOf(tiled, count);
 }
 
 }  // namespace engine::sample

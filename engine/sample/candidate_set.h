@@ -9,6 +9,7 @@
 
 #include "engine/base/ids.h"
 #include "engine/sample/distribution.h"
+#include "engine/sample/tiled_row.h"
 
 namespace engine::sample {
 
@@ -32,9 +33,11 @@ class CandidateSet {
  public:
   // Borrows the row until the next reset; minus infinity means "not a candidate".
   //   row: [vocabSize] f32, at least one finite value, none NaN or plus infinity
-  void reset(std::span<float> row);
+  //   tiles: what is known of each of its tiles, or nothing
+  void reset(std::span<const float> row, std::span<const TileSummary> tiles = {});
 
   // Divides by temperature > 0, after shifting the largest logit to 0 so that nothing overflows.
+  // Once a row.
   void divideBy(float temperature);
   void keepTopK(std::int64_t k);  // k >= 1
   void keepTopP(double p);        // smallest set of best ranks whose mass reaches p
@@ -64,6 +67,7 @@ class CandidateSet {
 
   float maxLogit() const;
   double sumOfWeights(float shift) const;
+  std::vector<Candidate> atLeast(float least) const;
   // The fewest of the best, in rank order, that hold `share` of the mass.
   std::vector<Candidate> bestByMass(double share) const;
   void narrowTo(std::vector<Candidate> kept, Order order);
@@ -74,7 +78,7 @@ class CandidateSet {
   template <typename Visit>
   void forEachWeighted(float shift, Visit visit) const;  // visit(candidate, exp(logit - shift))
 
-  std::span<float> m_row;
+  TiledRow m_row;
   std::vector<Candidate> m_list;
   bool m_isList = false;
   Order m_order = Order::Id;
@@ -82,6 +86,9 @@ class CandidateSet {
 };
 
 // The `count` best of a row in rank order (fewer when the row is shorter).
-std::vector<Candidate> bestOfRow(std::span<const float> row, std::size_t count);
+//   tiles: what is known of each of its tiles, or nothing
+std::vector<Candidate> bestOfRow(std::span<const float> row,
+                                 std::size_t count,
+                                 std::span<const TileSummary> tiles = {});
 
 }  // namespace engine::sample

@@ -104,11 +104,39 @@ ALWAYS_INLINE bool isWholeFinite(const float* in) {
   return any == 0;
 }
 
+ALWAYS_INLINE void divideWhole(const float* in, float shift, float temperature, float* out) {
+  for (std::size_t i = 0; i < kColumnTile; i += kLanes) {
+    const Floats quotients = (loadFloats(in + i) - shift) / temperature;
+    std::memcpy(out + i, &quotients, sizeof quotients);
+  }
+}
+
+ALWAYS_INLINE bool isAny(Ints lanes) {
+  std::uint64_t words[sizeof lanes / sizeof(std::uint64_t)], any = 0;
+  std::memcpy(words, &lanes, sizeof lanes);
+  for (const std::uint64_t word : words) any |= word;
+  return any != 0;
+}
+
+ALWAYS_INLINE std::size_t findInWhole(const float* in, float least, std::uint8_t* found) {
+  std::size_t numFound = 0;
+  for (std::size_t i = 0; i < kColumnTile; i += kLanes) {
+    if (!isAny(loadFloats(in + i) >= least)) continue;
+    for (std::size_t lane = i; lane < i + kLanes; ++lane) {
+      found[numFound] = static_cast<std::uint8_t>(lane);
+      numFound += in[lane] >= least;
+    }
+  }
+  return numFound;
+}
+
 // Of whole tiles.
 struct TileFunctions {
   float (*exp)(const float* in, float shift, float* out);
   float (*max)(const float* in);
   bool (*isFinite)(const float* in);
+  void (*divide)(const float* in, float shift, float temperature, float* out);
+  std::size_t (*find)(const float* in, float least, std::uint8_t* found);
 };
 
 float expPlain(const float* in, float shift, float* out) {
@@ -123,6 +151,14 @@ bool isFinitePlain(const float* in) {
   return isWholeFinite(in);
 }
 
+void dividePlain(const float* in, float shift, float temperature, float* out) {
+  divideWhole(in, shift, temperature, out);
+}
+
+std::size_t findPlain(const float* in, float least, std::uint8_t* found) {
+  return findInWhole(in, least, found);
+}
+
 [[gnu::target("avx2")]] float expAvx2(const float* in, float shift, float* out) {
   return expOfWhole(in, shift, out);
 }
@@ -133,6 +169,17 @@ bool isFinitePlain(const float* in) {
 
 [[gnu::target("avx2")]] bool isFiniteAvx2(const float* in) {
   return isWholeFinite(in);
+}
+
+[[gnu::target("avx2")]] void divideAvx2(const float* in,
+                                        float shift,
+                                        float temperature,
+                                        float* out) {
+  divideWhole(in, shift, temperature, out);
+}
+
+[[gnu::target("avx2")]] std::size_t findAvx2(const float* in, float least, std::uint8_t* found) {
+  return findInWhole(in, least, found);
 }
 
 [[gnu::target("avx512f")]] float expAvx512(const float* in, float shift, float* out) {
@@ -147,9 +194,22 @@ bool isFinitePlain(const float* in) {
   return isWholeFinite(in);
 }
 
-constexpr TileFunctions kPlain = {expPlain, maxPlain, isFinitePlain};
-constexpr TileFunctions kAvx2 = {expAvx2, maxAvx2, isFiniteAvx2};
-constexpr TileFunctions kAvx512 = {expAvx512, maxAvx512, isFiniteAvx512};
+[[gnu::target("avx512f")]] void divideAvx512(const float* in,
+                                             float shift,
+                                             float temperature,
+                                             float* out) {
+  divideWhole(in, shift, temperature, out);
+}
+
+[[gnu::target("avx512f")]] std::size_t findAvx512(const float* in,
+                                                  float least,
+                                                  std::uint8_t* found) {
+  return findInWhole(in, least, found);
+}
+
+constexpr TileFunctions kPlain = {expPlain, maxPlain, isFinitePlain, dividePlain, findPlain};
+constexpr TileFunctions kAvx2 = {expAvx2, maxAvx2, isFiniteAvx2, divideAvx2, findAvx2};
+constexpr TileFunctions kAvx512 = {expAvx512, maxAvx512, isFiniteAvx512, divideAvx512, findAvx512};
 
 const TileFunctions& functions() {
   static const TileFunctions& chosen = __builtin_cpu_supports("avx512f") ? kAvx512
@@ -192,26 +252,46 @@ float expTile(const float* in, std::size_t count, float shift, float* out) {
   return functions().exp(PaddedTile(in, count, kMinusInfinity).values, shift, out);
 }
 
-Result<RowSummary> summarizeRow(std::span<const float> row) {
+void divideTile(const float* in, std::size_t count, float shift, float temperature, float* out) {
+  if (count == kColumnTile) return functions().divide(in, shift, temperature, out);
+  functions().divide(PaddedTile(in, count, 0.0f).values, shift, temperature, out);
+}
+
+std::size_t findAtLeast(const float* in, std::size_t count, float least, std::uint8_t* found) {
+  if (count == kColumnTile) return functions().find(in, least, found);
+  return functions().find(PaddedTile(in, count, kMinusInfinity).values, least, found);
+}
+
+TileSummary summarizeTile(const float* in, std::size_t count) {
+  TileSummary tile;
+  tile.isFinite = isTileFinite(in, count);
+  if (!tile.isFinite) return tile;
+  alignas(64) float weights[kColumnTile];
+  tile.max = maxOfTile(in, count);
+  tile.sum = expTile(in, count, tile.max, weights);
+  return tile;
+}
+
+Result<RowSummary> summarizeRow(std::span<const float> row, std::span<const TileSummary> tiles) {
   RowSummary summary;
   summary.max = kMinusInfinity;
-  double sum = 0.0;  // of exp(x - summary.max)
-  alignas(64) float weights[kColumnTile];
+  double sum = 0.0;           // of exp(x - summary.max)
+  std::size_t bestBegin = 0;  // of the tile with the largest
   for (std::size_t begin = 0; begin < row.size(); begin += kColumnTile) {
     const std::size_t count = std::min(kColumnTile, row.size() - begin);
-    const float* tile = row.data() + begin;
-    if (!isTileFinite(tile, count)) return badLogit(row);
-    const float tileMax = maxOfTile(tile, count);
-    const double tileSum = expTile(tile, count, tileMax, weights);
-    if (tileMax > summary.max) {
-      sum = sum * std::exp(double{summary.max} - double{tileMax}) + tileSum;
-      summary.max = tileMax;
-      summary.argmax = static_cast<TokenId>(
-          begin + static_cast<std::size_t>(std::find(tile, tile + count, tileMax) - tile));
+    const TileSummary tile =
+        tiles.empty() ? summarizeTile(row.data() + begin, count) : tiles[begin / kColumnTile];
+    if (!tile.isFinite) return badLogit(row);
+    if (tile.max > summary.max) {
+      sum = sum * std::exp(double{summary.max} - double{tile.max}) + double{tile.sum};
+      summary.max = tile.max;
+      bestBegin = begin;
     } else {
-      sum += tileSum * std::exp(double{tileMax} - double{summary.max});
+      sum += double{tile.sum} * std::exp(double{tile.max} - double{summary.max});
     }
   }
+  const auto first = row.begin() + static_cast<std::ptrdiff_t>(bestBegin);
+  summary.argmax = static_cast<TokenId>(std::find(first, row.end(), summary.max) - row.begin());
   summary.logSumExp = double{summary.max} + std::log(sum);
   return summary;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "engine/base/ids.h"
@@ -22,8 +23,20 @@ struct RowSummary {
   float logprob(float logit) const { return static_cast<float>(double{logit} - logSumExp); }
 };
 
+// What is known of one of its tiles.
+struct TileSummary {
+  float max = 0.0f;
+  float sum = 0.0f;  // of exp(logit - max)
+  bool isFinite = false;
+};
+
+// in: [count], count <= kColumnTile.
+TileSummary summarizeTile(const float* in, std::size_t count);
+
 // row: [vocabSize] f32. Internal, naming the token, when a logit is NaN or infinite.
-Result<RowSummary> summarizeRow(std::span<const float> row);
+//   tiles: of all its tiles, where they are known; the same bits
+Result<RowSummary> summarizeRow(std::span<const float> row,
+                                std::span<const TileSummary> tiles = {});
 
 // Lowest id among the largest; -1 when the row is empty or all of it is minus infinity.
 TokenId argmaxOf(std::span<const float> row);
@@ -35,5 +48,12 @@ float expTile(const float* in, std::size_t count, float shift, float* out);
 
 // Largest of in[count], count <= kColumnTile.
 float maxOfTile(const float* in, std::size_t count);
+
+// out[i] = (in[i] - shift) / temperature for i < count <= kColumnTile.  out [kColumnTile] f32
+void divideTile(const float* in, std::size_t count, float shift, float temperature, float* out);
+
+// Where in[count] is at least `least`, which is finite, by index; returns how many.
+//   count <= kColumnTile;  found [kColumnTile]
+std::size_t findAtLeast(const float* in, std::size_t count, float least, std::uint8_t* found);
 
 }  // namespace engine::sample

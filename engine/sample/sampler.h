@@ -26,6 +26,8 @@ struct DrawRequest {
   std::uint64_t sample = 0;               // which child of a request with n > 1
   std::int64_t position = 0;              // of the new token in its sequence
   bool wantRowHash = false;
+  std::span<const TileSummary> tiles =
+      {};  // what is known of each of the logits' tiles, or nothing
 };
 
 // One thread at a time; keeps scratch of one row.
@@ -55,13 +57,14 @@ class Sampler {
   DrawShare lastShareOf(TokenId id) const { return m_candidates.shareOf(id); }
 
  private:
-  // Runs the chain on m_scratch; false when the mask left no token.
+  // Runs the chain; false when the mask left no token.
   bool narrow(const DrawRequest& request);
-  void apply(Stage stage, const DrawRequest& request);
+  bool changeLogits(const DrawRequest& request);
+  void filter(Stage stage, const SamplingParams& params);
   TokenId choose(const DrawRequest& request);
 
   std::span<const Stage> m_stages;
-  std::vector<float> m_scratch;
+  std::vector<float> m_scratch;  // a row's logits, changed
   CandidateSet m_candidates;
 };
 

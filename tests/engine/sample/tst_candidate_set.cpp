@@ -173,6 +173,45 @@ class TestCandidateSet : public QObject {
     QCOMPARE(set.draw(0x1.fffffffffffffp-1), 650);
   }
 
+  // More tokens than the filters look at first; the mass lies far below the best.
+  void topPOfAFlatRowKeepsNearlyAll() {
+    std::vector<float> row(5000, -30.0f);
+    row[1234] = 0.0f;
+    for (std::size_t i = 0; i < 3000; ++i) row[i] += 28.0f - static_cast<float>(i % 7);
+    row[1234] = 0.0f;
+    const auto ranked = softmaxByRank(row);
+    for (const double p : {0.5, 0.99, 0.999999}) {
+      CandidateSet set;
+      set.reset(row);
+      set.keepTopP(p);
+      QCOMPARE(idsOf(set), firstOf(ranked, plainTopP(ranked, p)));
+    }
+  }
+
+  // As if the divided row had been given.
+  void filtersSeeTheDividedRow() {
+    for (const std::vector<float>& row : m_rows) {
+      const float max = *std::max_element(row.begin(), row.end());
+      std::vector<float> divided = row;
+      for (float& x : divided) x = (x - max) / 2.5f;
+      const auto check = [&](auto filter) {
+        CandidateSet set, plain;
+        set.reset(row);
+        set.divideBy(2.5f);
+        plain.reset(divided);
+        filter(set);
+        filter(plain);
+        QCOMPARE(idsOf(set), idsOf(plain));
+        QCOMPARE(set.draw(0.37), plain.draw(0.37));
+      };
+      check([](CandidateSet&) {});
+      check([](CandidateSet& set) { set.keepTopK(3); });
+      check([](CandidateSet& set) { set.keepTopP(0.8); });
+      check([](CandidateSet& set) { set.keepMinP(0.1); });
+      check([](CandidateSet& set) { set.keepTypicalP(0.5); });
+    }
+  }
+
   void aTinyTemperatureDoesNotOverflow() {
     std::vector<float> row = {100.0f, 99.0f, -100.0f};
     CandidateSet set;

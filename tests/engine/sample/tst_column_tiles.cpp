@@ -94,6 +94,42 @@ class TestColumnTiles : public QObject {
     QCOMPARE(double{summary->max}, max);
   }
 
+  void whatTilesTellMakesTheSameSummary() {
+    const std::vector<float> row = randomRow(1001, 9);
+    std::vector<TileSummary> tiles;
+    for (std::size_t begin = 0; begin < row.size(); begin += kColumnTile) {
+      tiles.push_back(summarizeTile(row.data() + begin, std::min(kColumnTile, row.size() - begin)));
+      QVERIFY(tiles.back().isFinite);
+    }
+    const auto found = summarizeRow(row), known = summarizeRow(row, tiles);
+    QVERIFY(known->max == found->max && known->logSumExp == found->logSumExp);
+    QCOMPARE(known->argmax, found->argmax);
+  }
+
+  void dividedTilesAreShiftedAndDivided() {
+    for (const std::size_t count : {std::size_t{3}, std::size_t{200}, kColumnTile}) {
+      const std::vector<float> row = randomRow(count, 6);
+      alignas(64) float out[kColumnTile];
+      divideTile(row.data(), count, 1.5f, 0.7f, out);
+      for (std::size_t i = 0; i < count; ++i) QVERIFY(out[i] == (row[i] - 1.5f) / 0.7f);
+    }
+  }
+
+  void whatReachesABoundIsFoundInOrder() {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{200}, kColumnTile}) {
+      const std::vector<float> row = randomRow(count, 8);
+      for (const float least : {-100.0f, row[0], 2.0f, 100.0f}) {
+        std::vector<std::uint8_t> expected;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (row[i] >= least) expected.push_back(static_cast<std::uint8_t>(i));
+        }
+        std::uint8_t found[kColumnTile];
+        const std::size_t numFound = findAtLeast(row.data(), count, least, found);
+        QCOMPARE(std::vector<std::uint8_t>(found, found + numFound), expected);
+      }
+    }
+  }
+
   void argmaxTakesTheLowestIdAmongEquals() {
     std::vector<float> row(1000, 1.0f);
     row[700] = row[300] = row[299 + 256] = 5.0f;
