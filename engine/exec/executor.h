@@ -3,12 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engine/base/ids.h"
 #include "engine/base/result.h"
@@ -18,9 +20,25 @@
 
 namespace engine::exec {
 
-// Logits rows [first, first + count) of the step, numbered over all sequences in order.
-//   logits [count, vocabSize] f32, valid during the call
-using LogitsSink = std::function<void(int first, int count, const float* logits)>;
+// Takes the logits of a step.
+struct LogitsSink {
+  // Rows [first, first + count) of the step, numbered over all sequences in order.
+  //   logits [count, vocabSize] f32, valid during the call
+  using Rows = std::function<void(int first, int count, const float* logits)>;
+
+  LogitsSink() = default;
+
+  template <std::invocable<int, int, const float*> Fn>
+  LogitsSink(Fn rowsSink, kernels::LogitsWatch runsSink = {})
+      : rows(std::move(rowsSink)), runs(std::move(runsSink)) {}
+
+  void operator()(int first, int count, const float* logits) const { rows(first, count, logits); }
+
+  Rows rows;
+  // Where it is not empty, an executor may tell it of the rows that come next, run by run: row 0 is
+  // the `first` of the next call.
+  kernels::LogitsWatch runs;
+};
 
 // Engine thread only.
 class Executor {

@@ -141,7 +141,7 @@ kernels::Status ModelExecutor::emitLogits(const kernels::RaggedBatch& batch,
     const std::size_t needed =
         static_cast<std::size_t>(count) * static_cast<std::size_t>(m_vocabSize);
     if (m_logits.size() < needed) m_logits.resize(needed);
-    RETURN_UNLESS_OK(m_ops->logits(batch, first, count, m_logits.data()));
+    RETURN_UNLESS_OK(m_ops->logits(batch, first, count, m_logits.data(), sink.runs));
     sink(firstRow + first, count, m_logits.data());
   }
   return kernels::Status::ok();

@@ -117,9 +117,14 @@ Result<void> EngineStep::execute() {
   const std::int64_t beginNs = clock.nowNs();
   Result<void> executed = moveBlocks();
   if (executed) {
-    executed = executor.execute(
-        m_rows, &m_gate.flag(),
-        [this](int first, int count, const float* logits) { sample(first, count, logits); });
+    expectLogits();
+    const exec::LogitsSink sink(
+        [this](int first, int count, const float* logits) { sample(first, count, logits); },
+        [this](int row, int run, const float* columns, int numColumns) {
+          m_rowTiles.add(static_cast<std::size_t>(row), static_cast<std::size_t>(run), columns,
+                         static_cast<std::size_t>(numColumns));
+        });
+    executed = executor.execute(m_rows, &m_gate.flag(), sink);
   }
   m_executedNs = clock.nowNs();
   m_modelNs = m_executedNs - beginNs - m_sampleNs;
@@ -137,6 +142,13 @@ Result<void> EngineStep::moveBlocks() {
   }
   if (!copies.empty()) m_session.executor().copyBlocks(copies);
   return {};
+}
+
+void EngineStep::expectLogits() {
+  static_assert(kernels::kLogitsRun == sample::kColumnTile);
+  const exec::Executor& executor = m_session.executor();
+  m_rowTiles.reset(std::min(m_sampledRows.size(), static_cast<std::size_t>(executor.maxLogitRows())),
+                   static_cast<std::size_t>(executor.vocabSize()));
 }
 
 // The rows of one sequence follow each other and stay with one thread; sequences know nothing of
@@ -157,8 +169,9 @@ void EngineStep::sample(int first, int count, const float* logits) {
     try {
       const auto at = static_cast<std::size_t>(sequence);
       for (int i = m_firstRows[at]; i < m_firstRows[at + 1]; ++i) {
+        const auto row = static_cast<std::size_t>(i);
         sampleRow(planRow(i),
-                  std::span(logits + static_cast<std::size_t>(i) * vocabSize, vocabSize),
+                  {std::span(logits + row * vocabSize, vocabSize), m_rowTiles.of(row)},
                   mine.sampler);
       }
     } catch (...) {
@@ -168,6 +181,7 @@ void EngineStep::sample(int first, int count, const float* logits) {
   for (SamplingThread& thread : m_samplingThreads) {
     if (thread.fault) std::rethrow_exception(std::exchange(thread.fault, nullptr));
   }
+  expectLogits();
   m_sampleNs += clock.nowNs() - beginNs;
 }
 
@@ -179,9 +193,7 @@ std::span<const TokenId> EngineStep::draftsOf(std::size_t row) const {
 }
 
 // A row has 1 + numDrafts rows of logits: those behind the first draft that falls are not needed.
-void EngineStep::sampleRow(std::size_t row,
-                           std::span<const float> logits,
-                           sample::Sampler& sampler) {
+void EngineStep::sampleRow(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   if (!outcome.run.isOpen) return;
   const sched::PlanRow& planned = m_plan.rows[row];
@@ -189,7 +201,8 @@ void EngineStep::sampleRow(std::size_t row,
   CHECK(served != nullptr);
   if (served->isBeam()) return sampleBeam(row, logits, sampler);
   const speculate::RunContext context = contextOf(*served, planned);
-  const Result<void> verified = speculate::verifyNext(sampler, context, logits, outcome.run);
+  const Result<void> verified = 
+      speculate::verifyNext(sampler, context, logits.logits, outcome.run, logits.tiles);
   if (!verified) {
     outcome.failure = verified.error();
     outcome.finish = FinishReason::Failed;
@@ -210,9 +223,7 @@ speculate::RunContext EngineStep::contextOf(ServedRequest& served,
 }
 
 // The request's other samples begin with the same row: the prompt is computed once.
-void EngineStep::sampleOthers(std::size_t row,
-                              std::span<const float> logits,
-                              sample::Sampler& sampler) {
+void EngineStep::sampleOthers(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   ServedRequest& served = *m_session.find(m_plan.rows[row].request);
   for (int i = 1; i < served.group->numSamples; ++i) {
@@ -220,18 +231,17 @@ void EngineStep::sampleOthers(std::size_t row,
     context.sample = static_cast<std::uint64_t>(i);
     speculate::DraftRun run;
     // the row gave the first sample its token, so it gives one to each
-    CHECK(speculate::verifyNext(sampler, context, logits, run).isOk());
+    CHECK(speculate::verifyNext(sampler, context, logits.logits, run, logits.tiles).isOk());
     outcome.firstOfOthers.push_back(std::move(run.tokens.front()));
   }
 }
 
-void EngineStep::sampleBeam(std::size_t row,
-                            std::span<const float> logits,
-                            sample::Sampler& sampler) {
+void EngineStep::sampleBeam(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler) {
   RowOutcome& outcome = m_outcomes[row];
   ServedRequest& served = *m_session.find(m_plan.rows[row].request);
   sample::DrawRequest draw;
-  draw.logits = logits;
+  draw.logits = logits.logits;
+  draw.tiles = logits.tiles;
   draw.params = &served.spec.sampling;
   draw.history = &served.history;
   draw.position = m_plan.rows[row].kvLength();

@@ -12,6 +12,7 @@
 
 #include "engine/api/accounting.h"
 #include "engine/api/snapshot.h"
+#include "engine/sample/row_tiles.h"
 #include "engine/sample/sampler.h"
 #include "engine/service/beam_stage.h"
 #include "engine/service/draft_stage.h"
@@ -75,6 +76,12 @@ class EngineStep {
     std::vector<sample::BeamCandidate> candidates;
   };
 
+  // One row of logits and what is known of its tiles, perhaps nothing.
+  struct LogitsRow {
+    std::span<const float> logits;
+    std::span<const sample::TileSummary> tiles;
+  };
+
   // What a thread samples with, and what it could not throw there.
   struct SamplingThread {
     sample::Sampler sampler;
@@ -86,16 +93,17 @@ class EngineStep {
   bool reserve();
   Result<void> execute();
   Result<void> moveBlocks();
+  void expectLogits();
   void sample(int first, int count, const float* logits);
   void commit();
   void publish();
 
   StepOutcome abandon(const Error& error);
   std::span<const TokenId> draftsOf(std::size_t row) const;
-  void sampleRow(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
+  void sampleRow(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler);
   speculate::RunContext contextOf(ServedRequest& served, const sched::PlanRow& row) const;
-  void sampleOthers(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
-  void sampleBeam(std::size_t row, std::span<const float> logits, sample::Sampler& sampler);
+  void sampleOthers(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler);
+  void sampleBeam(std::size_t row, const LogitsRow& logits, sample::Sampler& sampler);
   void feedText(std::size_t row);
   void branchOff(std::size_t row);
   void publishBranch(std::size_t row, BranchOutcome& branch);
@@ -120,6 +128,7 @@ class EngineStep {
 
   const sched::StepPlan& m_plan;  // the scheduler's own
   std::vector<exec::SequenceRows> m_rows;
+  sample::RowTiles m_rowTiles;             // of the rows of logits that come next
   std::vector<std::size_t> m_sampledRows;  // plan row of each logits row
   std::vector<int> m_firstRows;            // of each sequence among the logits rows at hand
   std::vector<RowOutcome> m_outcomes;      // by plan row

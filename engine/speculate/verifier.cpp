@@ -99,11 +99,13 @@ std::size_t DraftRun::numAccepted() const {
 Result<void> verifyNext(sample::Sampler& sampler,
                         const RunContext& context,
                         std::span<const float> logits,
-                        DraftRun& run) {
+                        DraftRun& run,
+                        std::span<const sample::TileSummary> tiles) {
   CHECK(run.isOpen && run.tokens.size() <= run.drafts.size());
   const std::size_t index = run.tokens.size();
   sample::DrawRequest draw;
   draw.logits = logits;
+  draw.tiles = tiles;
   draw.params = context.params;
   draw.history = context.history;
   draw.mask = context.mask;

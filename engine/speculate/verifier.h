@@ -56,10 +56,11 @@ struct RunContext {
 // The run's next row: draws its token and closes the run unless that token is the next guess. A
 // row that gives no token (not finite, nothing allowed) is an error only as the run's first: later
 // it ends the run before it, and comes up again as the first of the next step.
-//   logits: [vocabSize], as the model gave them
+//   logits: [vocabSize], as the model gave them; tiles: what is known of them, or nothing
 Result<void> verifyNext(sample::Sampler& sampler,
                         const RunContext& context,
                         std::span<const float> logits,
-                        DraftRun& run);
+                        DraftRun& run,
+                        std::span<const sample::TileSummary> tiles = {});
 
 }  // namespace engine::speculate

@@ -37,6 +37,13 @@ struct OpsCounters {
   double helpNs = 0, waitNs = 0;
 };
 
+// Columns of a row of logits that are told of together.
+inline constexpr int kLogitsRun = 256;
+
+// Told of one such run of a row of logits, columns [kLogitsRun * run, + numColumns), as soon as
+// they are final, on the thread that made them. Rows count from the first that was asked for.
+using LogitsWatch = std::function<void(int row, int run, const float* columns, int numColumns)>;
+
 // Engine thread only; the backend spreads work over its own threads.
 class Ops {
  public:
@@ -55,7 +62,9 @@ class Ops {
   // norm -> gate, up -> activation -> down -> post norm -> residual
   virtual Status mlp(int layer, const RaggedBatch& batch) = 0;
   // Final norm and output matrix for logitRows[first, first+count):  out [count, vocabSize] f32.
-  virtual Status logits(const RaggedBatch& batch, int first, int count, float* out) = 0;
+  // `watch` may be empty; else it is told of every run once, unless the call fails.
+  virtual Status logits(
+      const RaggedBatch& batch, int first, int count, float* out, const LogitsWatch& watch) = 0;
 
   // Whole blocks, all layers, in the order given.
   virtual void copyBlocks(std::span<const BlockCopy> copies) = 0;
@@ -80,7 +89,7 @@ struct BackendRequest {
   KvLayout layout;                          // numBlocks > 0
   int maxBatchedTokens = 512;               // scratch is sized for this; more rows are an error
   int threads = 1;
-  std::function<void(double)> progress;        // 0..1, called from the calling thread; may be empty
+  std::function<void(double)> progress;       // 0..1, called from the calling thread; may be empty
   const std::atomic<bool>* cancel = nullptr;  // may be null
   // Told which of the bytes behind the views were read and are not needed for now, so that they
   // need not stay in memory beside what was packed of them. Called from any thread; may be empty.
@@ -103,7 +112,8 @@ BackendResult createOps(const BackendRequest& request);
 namespace cpu {
 // The CPU's numeric recipes. AmxBf16: Amx's instructions, but weights and rows rounded to bf16.
 enum class Isa : std::uint8_t { Avx2, AvxVnni, Avx512Vnni, Amx, AmxBf16 };
-// What this processor and operating system can run, best first; empty = none of ours (use reference).
+// What this processor and operating system can run, best first; empty = none of ours (use
+// reference).
 std::span<const Isa> supportedIsas();
 // Packed layouts and vector kernels. Unsupported (named) when `isa` cannot run here.
 BackendResult createOps(const BackendRequest& request, Isa isa);

@@ -1,7 +1,6 @@
 #include "kernels/cpu/cpu_ops.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "kernels/core/unpack.h"
 #include "kernels/cpu/cpu_topology.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/stopwatch.h"
 
 namespace kernels::cpu {
 
@@ -38,21 +38,6 @@ Status statusOf(const RaggedBatch& batch) {
   if (!isCancelled(batch)) return Status::ok();
   return Status::failed(Outcome::Cancelled, "the step was cancelled");
 }
-
-// Adds the time it lives to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& ns) : m_ns(ns) {}
-
-  ~Stopwatch() {
-    const auto elapsed = std::chrono::steady_clock::now() - m_start;
-    m_ns += std::chrono::duration<double, std::nano>(elapsed).count();
-  }
-
- private:
-  double& m_ns;
-  std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
-};
 
 double opsOf(const PackedMatrix& matrix, int numRows) {
   return 2.0 * numRows * matrix.numColumns() * matrix.numInputs();
@@ -410,7 +395,8 @@ void CpuOps::runGateUp(const PackedLayer& layer, const MatmulRange& range, int t
   }
 }
 
-Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out) {
+Status CpuOps::logits(
+    const RaggedBatch& batch, int first, int count, float* out, const LogitsWatch& watch) {
   if (count == 0) return Status::ok();
   forRows(batch.numTokens, m_spec.hidden, [&](int row, int thread) { addUpdate(row, thread); });
   m_hasUpdate = false;
@@ -419,22 +405,22 @@ Status CpuOps::logits(const RaggedBatch& batch, int first, int count, float* out
     const float* x = m_act.x(batch.logitRows[first + i]);
     normInto(x, m_weights.outputNorm(), Precision::Fine, i, thread);
   });
-  const Stopwatch watch(m_counters.linearNs);
+  const Stopwatch stopwatch(m_counters.linearNs);
   const PackedMatrix& matrix = m_weights.output();
   m_counters.linearOps += opsOf(matrix, count);
-  constexpr int kMaxRows = 256;
+  constexpr int kMaxRows = 256, kRunTiles = kLogitsRun / kTileColumns;
+  const int numRuns = (matrix.numTiles() + kRunTiles - 1) / kRunTiles;
   const ProductCut cut =
-      cutProduct(m_pool.numThreads(), count, matrix.numTiles(), 2 * matrix.numInputs(), kMaxRows);
+      cutProduct(m_pool.numThreads(), count, numRuns, 2 * kRunTiles * matrix.numInputs(), kMaxRows);
   m_pool.run(cut.numItems(), [&](int item, int thread) {
-    const MatmulRange range = cut.range(item);
-    const int tilesAtOnce =
-        std::max(1, kEpilogueFloats / (2 * kTileColumns * (range.rowEnd - range.rowBegin)));
-    for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {
+    const MatmulRange runs = cut.range(item);
+    for (int run = runs.tileBegin; run < runs.tileEnd; ++run) {
       if (isCancelled(batch)) return;
-      MatmulRange part = range;
-      part.tileBegin = tile;
-      part.tileEnd = std::min(tile + tilesAtOnce, range.tileEnd);
-      storeLogits(matrix, part, thread, out);
+      MatmulRange range = runs;
+      range.tileBegin = run * kRunTiles;
+      range.tileEnd = std::min(range.tileBegin + kRunTiles, matrix.numTiles());
+      storeLogits(matrix, range, thread, out);
+      finishLogits(range, out, watch);
     }
   });
   return statusOf(batch);
@@ -445,20 +431,38 @@ void CpuOps::storeLogits(const PackedMatrix& matrix,
                          const MatmulRange& range,
                          int thread,
                          float* out) {
-  const int column = matrix.firstColumnOfTile(range.tileBegin), last = range.tileEnd - 1;
-  const int width = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last) - column;
   const std::ptrdiff_t rowFloats = m_spec.vocabSize;
-  float* to = out + range.rowBegin * rowFloats + column;
-  const bool isDirect = heldRows(Precision::Fine) == 1;
-  const float* columns = m_act.epilogue(thread);
-  if (isDirect) {
-    m_matmul.multiplyTiles(matrix, m_act.inputs(), range, to, rowFloats);
-  } else {
-    multiplyFine(matrix, range, width, m_act.epilogue(thread));
+  float* to = out + range.rowBegin * rowFloats;
+  if (heldRows(Precision::Fine) == 1) {
+    return m_matmul.multiplyTiles(matrix, m_act.inputs(), range,
+                                  to + matrix.firstColumnOfTile(range.tileBegin), rowFloats);
   }
-  for (int row = range.rowBegin; row < range.rowEnd; ++row, to += rowFloats, columns += width) {
-    if (!isDirect) std::memcpy(to, columns, static_cast<std::size_t>(width) * 4);
-    if (m_spec.finalSoftCap != 0.0f) m_rows.softCap(to, m_spec.finalSoftCap, width);
+  const int tilesAtOnce =
+      std::max(1, kEpilogueFloats / (2 * kTileColumns * (range.rowEnd - range.rowBegin)));
+  for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {
+    MatmulRange part = range;
+    part.tileBegin = tile;
+    part.tileEnd = std::min(tile + tilesAtOnce, range.tileEnd);
+    const int column = matrix.firstColumnOfTile(tile), last = part.tileEnd - 1;
+    const int width = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last) - column;
+    const float* columns = m_act.epilogue(thread);
+    multiplyFine(matrix, part, width, m_act.epilogue(thread));
+    for (int row = 0; row < part.rowEnd - part.rowBegin; ++row, columns += width) {
+      std::memcpy(to + row * rowFloats + column, columns, static_cast<std::size_t>(width) * 4);
+    }
+  }
+}
+
+// One run of columns of some rows, while it is near.
+void CpuOps::finishLogits(const MatmulRange& range, float* out, const LogitsWatch& watch) {
+  const int run = range.tileBegin * kTileColumns / kLogitsRun;
+  const std::int64_t left = m_spec.vocabSize - std::int64_t{run} * kLogitsRun;
+  const int numColumns = static_cast<int>(std::min<std::int64_t>(kLogitsRun, left));
+  for (int row = range.rowBegin; row < range.rowEnd; ++row) {
+    float* columns =
+        out + row * static_cast<std::ptrdiff_t>(m_spec.vocabSize) + run * kLogitsRun;
+    if (m_spec.finalSoftCap != 0.0f) m_rows.softCap(columns, m_spec.finalSoftCap, numColumns);
+    if (watch) watch(row, run, columns, numColumns);
   }
 }
 

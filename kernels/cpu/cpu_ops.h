@@ -32,7 +32,11 @@ class CpuOps final : public Ops {
   Status attend(int layer, const RaggedBatch& batch) override;
   Status project(int layer, const RaggedBatch& batch) override;
   Status mlp(int layer, const RaggedBatch& batch) override;
-  Status logits(const RaggedBatch& batch, int first, int count, float* out) override;
+  Status logits(const RaggedBatch& batch,
+                int first,
+                int count,
+                float* out,
+                const LogitsWatch& watch) override;
   void copyBlocks(std::span<const BlockCopy> copies) override;
   void readBlock(std::int32_t block, std::byte* out) const override;
   void writeBlock(std::int32_t block, const std::byte* in) override;
@@ -83,6 +87,7 @@ class CpuOps final : public Ops {
   void storeHead(const RaggedBatch& batch, const HeadPlace& place, float* values);
   const void* toElements(const float* values, std::byte* scratch) const;
   void storeLogits(const PackedMatrix& matrix, const MatmulRange& range, int thread, float* out);
+  void finishLogits(const MatmulRange& range, float* out, const LogitsWatch& watch);
   void runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread);
 
   DecoderSpec m_spec;

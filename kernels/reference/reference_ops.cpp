@@ -274,7 +274,8 @@ Status ReferenceOps::mlp(int layer, const RaggedBatch& batch) {
   return Status::ok();
 }
 
-Status ReferenceOps::logits(const RaggedBatch& batch, int first, int count, float* out) {
+Status ReferenceOps::logits(
+    const RaggedBatch& batch, int first, int count, float* out, const LogitsWatch& watch) {
   for (int i = 0; i < count; ++i) {
     rmsNorm(&m_x[at(batch.logitRows[first + i]) * m_hidden], m_weights.outputNorm, m_spec.normEps,
             &m_normed[at(i) * m_hidden]);
@@ -286,6 +287,13 @@ Status ReferenceOps::logits(const RaggedBatch& batch, int first, int count, floa
   if (m_spec.finalSoftCap != 0.0f) {
     for (std::size_t i = 0; i < at(count) * vocab; ++i)
       out[i] = softCap(out[i], m_spec.finalSoftCap);
+  }
+  for (int row = 0; watch && row < count; ++row) {
+    for (std::size_t begin = 0; begin < vocab; begin += kLogitsRun) {
+      const std::size_t count = std::min<std::size_t>(kLogitsRun, vocab - begin);
+      watch(row, static_cast<int>(begin / kLogitsRun), out + at(row) * vocab + begin,
+            static_cast<int>(count));
+    }
   }
   return Status::ok();
 }

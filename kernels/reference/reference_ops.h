@@ -21,7 +21,11 @@ class ReferenceOps final : public Ops {
   Status attend(int layer, const RaggedBatch& batch) override;
   Status project(int layer, const RaggedBatch& batch) override;
   Status mlp(int layer, const RaggedBatch& batch) override;
-  Status logits(const RaggedBatch& batch, int first, int count, float* out) override;
+  Status logits(const RaggedBatch& batch,
+                int first,
+                int count,
+                float* out,
+                const LogitsWatch& watch) override;
   void copyBlocks(std::span<const BlockCopy> copies) override;
   void readBlock(std::int32_t block, std::byte* out) const override;
   void writeBlock(std::int32_t block, const std::byte* in) override;

@@ -57,7 +57,7 @@ std::vector<float> lastLogits(const DecoderSpec& spec,
            backend.ops->mlp(layer, batch).isOk();
   }
   std::vector<float> logits(static_cast<std::size_t>(spec.vocabSize));
-  CHECK(isOk && backend.ops->logits(batch, 0, 1, logits.data()).isOk());
+  CHECK(isOk && backend.ops->logits(batch, 0, 1, logits.data(), {}).isOk());
   return logits;
 }
 

@@ -232,7 +232,8 @@ inline kernels::Status runStep(kernels::Ops& ops,
                                const TinyDecoder& decoder,
                                const std::vector<TinyChunk>& chunks,
                                std::vector<float>& logits,
-                               const std::atomic<bool>* cancel = nullptr) {
+                               const std::atomic<bool>* cancel = nullptr,
+                               const kernels::LogitsWatch& watch = {}) {
   const TinyBatch holder(chunks);
   kernels::RaggedBatch batch = holder.view();
   batch.cancel = cancel;
@@ -244,7 +245,7 @@ inline kernels::Status runStep(kernels::Ops& ops,
     if (status.isOk()) status = ops.mlp(layer, batch);
   }
   logits.assign(static_cast<std::size_t>(batch.numTokens * decoder.spec().vocabSize), 0.0f);
-  if (status.isOk()) status = ops.logits(batch, 0, batch.numTokens, logits.data());
+  if (status.isOk()) status = ops.logits(batch, 0, batch.numTokens, logits.data(), watch);
   if (status.isOk()) {
     for (const TinyChunk& chunk : chunks) chunk.sequence->numDone += chunk.numTokens;
   }

@@ -43,11 +43,13 @@ kernels::Status RecordingOps::mlp(int layer, const kernels::RaggedBatch&) {
 kernels::Status RecordingOps::logits(const kernels::RaggedBatch& batch,
                                      int first,
                                      int count,
-                                     float* out) {
+                                     float* out,
+                                     const kernels::LogitsWatch& watch) {
   std::fill(out, out + static_cast<std::int64_t>(count) * m_vocabSize, 0.0f);
   for (int i = 0; i < count; ++i) {
     const std::int32_t row = batch.logitRows[first + i];
     out[i * m_vocabSize] = static_cast<float>(batch.tokens[row]);
+    if (watch) watch(i, 0, out + i * m_vocabSize, static_cast<int>(m_vocabSize));
   }
   return record("logits " + std::to_string(first) + "+" + std::to_string(count));
 }

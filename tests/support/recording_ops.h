@@ -28,7 +28,8 @@ class RecordingOps final : public kernels::Ops {
   kernels::Status logits(const kernels::RaggedBatch& batch,
                          int first,
                          int count,
-                         float* out) override;
+                         float* out,
+                         const kernels::LogitsWatch& watch) override;
 
   void copyBlocks(std::span<const kernels::BlockCopy>) override {}
 

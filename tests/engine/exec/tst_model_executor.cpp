@@ -59,6 +59,25 @@ class TestModelExecutor : public QObject {
     QCOMPARE(rows, (std::vector<int>{0, 2}));
   }
 
+  void whoWatchesIsToldOfTheRowsThatComeNext() {
+    Fixture f;
+    std::vector<float> told;
+    const std::vector<SequenceRows> step = {{m_tokens, 0, m_table, 2}};
+    const LogitsSink sink(
+        [&](int, int count, const float* logits) {
+          QCOMPARE(told, (std::vector<float>{logits[0], logits[8]}));
+          QCOMPARE(count, 2);
+        },
+        [&](int row, int run, const float* columns, int numColumns) {
+          QCOMPARE(row, static_cast<int>(told.size()));
+          QCOMPARE(run, 0);
+          QCOMPARE(numColumns, 8);
+          told.push_back(columns[0]);
+        });
+    QVERIFY(f.executor->execute(step, nullptr, sink).isOk());
+    QCOMPARE(told, (std::vector<float>{4.0f, 5.0f}));
+  }
+
   void aChunkThatSamplesNothingStopsAfterItsLastKeysAndValues() {
     Fixture f;
     QVERIFY(f.executor->execute(std::vector<SequenceRows>{{m_tokens, 0, m_table, 0}}, nullptr, {})

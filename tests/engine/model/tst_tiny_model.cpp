@@ -59,7 +59,7 @@ Said greedyTokens(const kernels::DecoderSpec& spec,
              backend.ops->attend(layer, batch).isOk() &&
              backend.ops->project(layer, batch).isOk() && backend.ops->mlp(layer, batch).isOk();
     }
-    CHECK(isOk && backend.ops->logits(batch, 0, 1, logits.data()).isOk());
+    CHECK(isOk && backend.ops->logits(batch, 0, 1, logits.data(), {}).isOk());
     token = static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
     said.ids.push_back(token);
   }

@@ -1,6 +1,8 @@
 // The contract of Ops, kept by every backend: the same bits however the work was scheduled.
 #include "kernels/core/ops.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include <QtTest>
@@ -127,12 +129,40 @@ class OpsTest : public QObject {
     for (const int first : {2, 0, 3}) {
       const int count = first == 3 ? 1 : 2;
       std::vector<float> logits(static_cast<std::size_t>(count) * 67);
-      QVERIFY(result.ops->logits(batch, first, count, logits.data()).isOk());
+      QVERIFY(result.ops->logits(batch, first, count, logits.data(), {}).isOk());
       for (int i = 0; i < count; ++i) {
         QVERIFY(std::memcmp(&logits[static_cast<std::size_t>(i) * 67],
                             &expected[static_cast<std::size_t>(rows[first + i]) * 67], 67 * 4) == 0);
       }
     }
+  }
+
+  void everyRunOfLogitsIsToldOfOnceAndIsFinal_data() { backendRows(); }
+
+  void everyRunOfLogitsIsToldOfOnceAndIsFinal() {
+    QFETCH(int, type);
+    constexpr int kVocab = 600, kRows = 70, kRuns = 3;
+    m_decoder = std::make_unique<TinyDecoder>(
+        TinyShape{.vocabSize = kVocab, .finalSoftCap = 30.0f, .type = static_cast<DType>(type)});
+    const BackendResult result = create(16, 8, 3);
+    TinySequence sequence{m_tokens, blockRun(7)};
+    std::vector<float> logits, told(std::size_t{kRows} * kVocab);
+    std::atomic<int> counts[kRows][kRuns] = {};
+    const auto watch = [&](int row, int run, const float* columns, int numColumns) {
+      ++counts[row][run];
+      QCOMPARE(numColumns, run < 2 ? 256 : 88);
+      std::copy_n(columns, numColumns, told.begin() + row * kVocab + run * kernels::kLogitsRun);
+    };
+    QVERIFY(runStep(*result.ops, *m_decoder, {{&sequence, kRows}}, logits, nullptr, watch).isOk());
+    for (const auto& row : counts) {
+      for (const std::atomic<int>& count : row) QCOMPARE(count.load(), 1);
+    }
+    QVERIFY(std::memcmp(told.data(), logits.data(), told.size() * 4) == 0);
+    // and the logits are the same when nobody watches
+    std::vector<float> unwatched;
+    sequence.numDone = 0;
+    QVERIFY(runStep(*result.ops, *m_decoder, {{&sequence, kRows}}, unwatched).isOk());
+    QVERIFY(std::memcmp(unwatched.data(), logits.data(), told.size() * 4) == 0);
   }
 
   void aBatchOutOfBoundsIsRefused_data() { backendRows(); }
@@ -194,6 +224,9 @@ class OpsTest : public QObject {
     add("avx512vnni f32", static_cast<int>(Isa::Avx512Vnni), KvType::F32, DType::Q4_1);
     add("avx512vnni f16", static_cast<int>(Isa::Avx512Vnni), KvType::F16, DType::Q8_0);
     add("avx512vnni bf16", static_cast<int>(Isa::Avx512Vnni), KvType::BF16, DType::Q4_1);
+    add("amx bf16", static_cast<int>(Isa::Amx), KvType::BF16, DType::Q4_1);
+    add("amx-bf16 bf16", static_cast<int>(Isa::AmxBf16), KvType::BF16, DType::Q4_1);
+    add("amx-bf16 f16", static_cast<int>(Isa::AmxBf16), KvType::F16, DType::Q8_0);
     for (const KvType kv : {KvType::Fp8E4M3, KvType::Int8, KvType::Int4}) {
       const std::string name = kernels::kvTypeName(kv);
       add(("reference " + name).c_str(), -1, kv, DType::Q8_0);
