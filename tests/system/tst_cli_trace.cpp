@@ -1,6 +1,7 @@
 // replay and export: recorded runs told and turned into other files, and what cannot be read.
 #include <QtTest>
 
+#include "engine/trace/trace_record.h"
 #include "tests/support/cli_runner.h"
 #include "tests/support/recorded_run.h"
 
@@ -39,7 +40,7 @@ void TestCliTrace::replayTellsWhatHappened() {
   QCOMPARE(outcome.exitCode, 0);
   QVERIFY2(outcome.err.empty(), outcome.err.c_str());
   const json document = outcome.json();
-  QCOMPARE(document["version"], json(3));
+  QCOMPARE(document["version"], json(engine::trace::kTraceVersion));
   QCOMPARE(document["whole"], json(true));
   QVERIFY(document["steps"].get<int>() > 10);
   QCOMPARE(document["requests"].size(), m_live.size());

@@ -10,6 +10,7 @@
 #include <QTest>
 
 #include "app/window/traffic_plan.h"
+#include "engine/trace/trace_record.h"
 #include "tests/support/fake_engine_handle.h"
 #include "ui/main_window.h"
 #include "ui/panels/answer_card.h"
@@ -220,7 +221,7 @@ class RecordingsTest : public QObject {
     QTest::addColumn<QByteArray>("content");
     QTest::addColumn<QString>("words");
     QByteArray later = demo();
-    if (later.size() > 12) later[8] = char(later[8] + 1);
+    if (later.size() > 12) later[8] = char(engine::trace::kTraceVersion + 1);
     QTest::newRow("empty") << QByteArray("") << "is not a trace file";
     QTest::newRow("text") << QByteArray("this is no trace\n").repeated(50) << "is not a trace file";
     QTest::newRow("later version") << later << "reads version";
