@@ -4,7 +4,8 @@
 
 --quick    one round of the default model's main rows, within three minutes
 --claims   the field's headline claims beside what Tessera measures or simulates
---serving  what tracing, guessing and prefix sharing cost or save, on the default model
+--serving  what tracing, guessing and prefix sharing cost or save, how idle the compute threads are and what long prompts do
+           to others, on the default model
 --cost-model  measured steps beside the simulator's prediction of them; some 15 minutes
 --models   folder of GGUF files (default: $TESSERA_MODELS, else the fetched default model)
 --peer     folder with llama-bench and its like (default: $TESSERA_PEER, else what

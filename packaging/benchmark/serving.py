@@ -1,13 +1,20 @@
-"""What the serving core's features cost or save here, each against the same run without it, in turn."""
+"""What the serving core's features cost or save here, each against the same run without it, in turn; and how little of
+the threads' time a step leaves unused."""
+import csv
 import dataclasses
+import json
 import pathlib
 import statistics
 import tempfile
 
-from machine import say
+import texts
+from machine import CLI, fail, run, say
 from ours import must_run
 
 ROUNDS = 7
+USERS = 8
+LONG_BYTES, LONG_TOKENS = 450_000, 100_000
+LONG_PROMPTS = 5  # among 256 tokens of each user: enough of them for a p99 to see what one does
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +27,8 @@ class Figure:
 TRACE = Figure("processor time, recording a trace over not", 1.01, False)
 NGRAM = Figure("decode speed, adaptive n-gram guesses that do not pay over off", 0.97, True)
 DRAFT = Figure("decode speed, an adaptive draft model that does not pay over off", 0.97, True)
+IDLE = Figure(f"share of the compute threads' time idle, {USERS} users decoding", 0.03, False)
+BESIDE = Figure(f"p99 between tokens of {USERS} users, prompts of {LONG_TOKENS:,} beside them over none", 1.10, False)
 SHARED = Figure("time to first token, second over first of a shared prompt of 2,000", 0.10, False)
 
 
@@ -62,6 +71,62 @@ def shared_prompt_ratio(model, threads):
     return statistics.median(ratios)
 
 
+def iterations(trace):
+    """Rows of the recorded steps."""
+    done = run([CLI, "export", "--format", "csv", trace])
+    if done is None:
+        fail(f"tessera-cli export failed on {trace}")
+    return list(csv.DictReader(done.output.split("\n\n")[0].splitlines()))
+
+
+def idle_of(before, step, threads):
+    """Share of the threads' time from the end of one step to the end of the next."""
+    begin, end, last_end = float(step["t0_ms"]), float(step["t1_ms"]), float(before["t1_ms"])
+    # between two steps the engine's thread publishes, the others have nothing to do
+    busy = (end - begin) * float(step["busy_share"]) + (begin - last_end) / threads
+    return 1 - busy / (end - last_end)
+
+
+def idle_share(model, threads):
+    users = ["--requests", USERS, "--arrival", "closed", "--prompt-lengths", "fixed:16", "--output-lengths", "fixed:128"]
+    shares = []
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "run.trace"
+        for _ in range(ROUNDS):
+            must_run(model, "run", "--threads", threads, *users, "--trace", trace)
+            rows = iterations(trace)
+            shares.append(statistics.median(
+                idle_of(before, step, threads) for before, step in zip(rows, rows[1:])
+                if step["prefill_tokens"] == "0" and step["decode_tokens"] == str(USERS)))
+    return statistics.median(shares)
+
+
+def write_workload(path, long_text, times_ms):
+    """Users who read 16 tokens and write 256, and long prompts at these times."""
+    lines = [{"id": f"user {number}", "prompt_tokens": 16, "seed": number, "max_tokens": 256, "ignore_eos": True}
+             for number in range(USERS)]
+    lines += [{"id": f"long {at}", "at_ms": at, "prompt": long_text, "max_tokens": 4} for at in times_ms]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def beside_ratio(model, threads):
+    with tempfile.TemporaryDirectory() as folder:
+        source = texts.varied_text(LONG_BYTES, folder)
+        text = source.read_text()
+        if len(must_run(model, "tokenize", "-", stdin=source)[1]["ids"]) < LONG_TOKENS:
+            fail(f"{LONG_BYTES:,} bytes are not {LONG_TOKENS:,} tokens of {model.name}")
+        plain, beside = pathlib.Path(folder) / "plain", pathlib.Path(folder) / "beside"
+        def measured(workload):
+            return must_run(model, "run", "--threads", threads, "--workload", workload)[1]
+        write_workload(plain, text, [])
+        lasts_ms = sum(measured(plain)["requests"][0]["itl_ms"])
+        write_workload(beside, text, [lasts_ms * (number + 0.5) / LONG_PROMPTS for number in range(LONG_PROMPTS)])
+        # a long prompt that does not fit the context has no times: it is turned down once its tokens are known
+        def p99(workload):
+            return measured(workload)["metrics"]["p99_itl_ms"]
+        return in_turn(lambda: p99(beside), lambda: p99(plain))
+
+
 def check(model, threads):
     """{key: {value, bound, misses}}"""
     measured = {
@@ -69,6 +134,8 @@ def check(model, threads):
         NGRAM: lambda: speculation_ratio(model, threads, "--speculate", "ngram"),
         # as large as what it guesses for: it cannot pay
         DRAFT: lambda: speculation_ratio(model, threads, "--speculate", "draft", "--draft-model", model),
+        IDLE: lambda: idle_share(model, threads),
+        BESIDE: lambda: beside_ratio(model, threads),
         SHARED: lambda: shared_prompt_ratio(model, threads),
     }
     rows = {}
