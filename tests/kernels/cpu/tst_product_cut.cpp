@@ -12,6 +12,7 @@ class TestProductCut : public QObject {
  private slots:
   void everyRowOfEveryTileIsInOneItem();
   void fewRowsAreCutByTiles();
+  void fewRowsOfALargeProductEndEvenly();
   void smallProductsAreHandedOutInFewItems();
   void moreRowsThanThereIsRoomForAreCut();
   void rowsOfUnitsAreCutToKeepThreadsEven();
@@ -63,6 +64,14 @@ void TestProductCut::fewRowsAreCutByTiles() {
   const ProductCut cut = cutProduct(2, 8, 96, 1152, 512);
   QCOMPARE(cut.rowsPerItem, 8);
   QCOMPARE(cut.tilesPerItem, 5);  // 96 tiles in 20 items and no smaller ones
+}
+
+void TestProductCut::fewRowsOfALargeProductEndEvenly() {
+  for (const int rows : {1, 8, 32}) {
+    QCOMPARE(cutProduct(2, rows, 1536, 1152, 512).tilesPerItem, 14);  // 516,096 weights
+  }
+  QCOMPARE(cutProduct(2, 33, 1536, 1152, 512).tilesPerItem, 55);  // 2^26 products
+  QCOMPARE(cutProduct(2, 8, 344, 20'000, 512).tilesPerItem, 1);   // a tile is not cut
 }
 
 void TestProductCut::smallProductsAreHandedOutInFewItems() {
