@@ -10,6 +10,20 @@ std::string millisText(std::int64_t microseconds) {
   return fmt::format("{:.1f}", static_cast<double>(microseconds) / 1e3);
 }
 
+// "1 block", "2 blocks".
+std::string counted(std::int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// "1 is", "2 are"; the same with "was" and "were".
+std::string countIs(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "is" : "are");
+}
+
+std::string countWas(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "was" : "were");
+}
+
 }  // namespace
 
 const char* reasonName(Reason reason) {
@@ -103,17 +117,17 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
     case Reason::DecodeNext:
       return "one token";
     case Reason::PrefillChunk:
-      return fmt::format("{} of {} prompt tokens (chunk)", a, b);
+      return fmt::format("{} of {} (chunk)", a, counted(b, "prompt token"));
     case Reason::Verify:
-      return fmt::format("{} drafted tokens to verify", a);
+      return counted(a, "drafted token") + " to verify";
     case Reason::ResumedAfterPreemption:
-      return fmt::format("resumed, recomputes {} tokens", a);
+      return "resumed, recomputes " + counted(a, "token");
     case Reason::WaitsTokenBudget:
       return fmt::format("token budget is full ({} of {})", a, b);
     case Reason::WaitsSequences:
-      return fmt::format("{} of {} sequences already run", a, b);
+      return fmt::format("{} of {} already {}", a, counted(b, "sequence"), a == 1 ? "runs" : "run");
     case Reason::WaitsBlocks:
-      return fmt::format("needs {} blocks, {} are free", a, b);
+      return fmt::format("needs {}, {} free", counted(a, "block"), countIs(b));
     case Reason::WaitsPreemptionStep:
       return "no admission in a step that preempted";
     case Reason::WaitsBatchEnd:
@@ -127,19 +141,19 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
     case Reason::WaitsTurn:
       return fmt::format("waits its turn, {} before it", a);
     case Reason::PreemptedForBlocks:
-      return fmt::format("preempted: gave back {} blocks, {} were needed", a, b);
+      return fmt::format("preempted: gave back {}, {} needed", counted(a, "block"), countWas(b));
     case Reason::RefusedTooLong:
-      return fmt::format("needs {} tokens, the context holds {}", a, b);
+      return fmt::format("needs {}, the context holds {}", counted(a, "token"), b);
     case Reason::RefusedPoolTooSmall:
-      return fmt::format("needs {} blocks, the pool has {}", a, b);
+      return fmt::format("needs {}, the pool has {}", counted(a, "block"), b);
     case Reason::RefusedBadInput:
       return "refused: bad input";
     case Reason::FinishedStop:
       return "reached a stop";
     case Reason::FinishedLength:
-      return fmt::format("reached its limit of {} tokens", a);
+      return "reached its limit of " + counted(a, "token");
     case Reason::FinishedContextFull:
-      return fmt::format("filled the context of {} tokens", a);
+      return "filled the context of " + counted(a, "token");
     case Reason::CancelledByUser:
       return "stopped";
     case Reason::FailedStep:
@@ -157,21 +171,22 @@ std::string reasonText(Reason reason, std::int64_t a, std::int64_t b) {
     case Reason::WaitsBeams:
       return "waits for the other beams";
     case Reason::RefusedSequences:
-      return fmt::format("needs {} sequences at once, max-seqs is {}", a, b);
+      return fmt::format("needs {} at once, max-seqs is {}", counted(a, "sequence"), b);
     case Reason::BeamPruned:
       return "left the beam";
     case Reason::RecomputesPrefix:
-      return fmt::format("{} of {} tokens, all computed again without a cache", a, b);
+      return fmt::format("{} of {}, all computed again without a cache", a, counted(b, "token"));
     case Reason::WaitsBatchPrefill:
       return "waits for the prompts of its batch";
     case Reason::HeldForBatch:
-      return fmt::format("has its {} tokens, held until the batch ends", a);
+      return fmt::format("has its {}, held until the batch ends", counted(a, "token"));
     case Reason::PreemptedToSwap:
-      return fmt::format("preempted: {} blocks swapped out, {} were needed", a, b);
+      return fmt::format("preempted: {} swapped out, {} needed", counted(a, "block"), countWas(b));
     case Reason::PreemptedSwapFull:
-      return fmt::format("preempted: {} blocks to swap out, {} fit, so it recomputes", a, b);
+      return fmt::format("preempted: {} to swap out, {} fit{}, so it recomputes",
+                         counted(a, "block"), b, b == 1 ? "s" : "");
     case Reason::ResumedFromSwap:
-      return fmt::format("resumed, {} tokens swapped in, {} to compute", a, b);
+      return fmt::format("resumed, {} swapped in, {} to compute", counted(a, "token"), b);
     case Reason::RefusedTtft:
       return fmt::format("first token after {} ms at least, {} were asked for", millisText(a),
                          millisText(b));
