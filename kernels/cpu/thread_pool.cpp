@@ -128,6 +128,7 @@ void ThreadPool::runBatch(int firstItem, int numItems) {
     m_shares[thread].word.store(wordOf({m_job, first, end}));
     first = end;
   }
+  m_published.fetch_add(1);
   if (m_numSleeping.load() > 0) {
     { std::lock_guard lock(m_mutex); }  // a worker past its last look is now inside wait()
     m_workWake.notify_all();
@@ -178,13 +179,6 @@ void ThreadPool::work(int thread) {
   }
 }
 
-bool ThreadPool::hasItems() const {
-  return std::any_of(m_shares.begin(), m_shares.end(), [](const Share& share) {
-    const Items items = itemsOf(share.word.load());
-    return items.first != items.end;
-  });
-}
-
 // A system that refuses only costs speed.
 void ThreadPool::stayOn(const std::vector<int>& cpus) {
   cpu_set_t set;
@@ -197,21 +191,25 @@ void ThreadPool::stayOn(const std::vector<int>& cpus) {
 
 void ThreadPool::workerLoop(int thread) {
   if (!m_cpus.empty()) stayOn(m_cpus[static_cast<std::size_t>(thread)]);
+  std::uint64_t seen = 0;
   while (!m_isStopping.load(std::memory_order_relaxed)) {
-    waitForWork();
+    seen = waitForWork(seen);
     work(thread);
   }
 }
 
-void ThreadPool::waitForWork() {
-  const auto isReady = [this] {
-    return hasItems() || m_isStopping.load(std::memory_order_relaxed);
+// The shares are left alone meanwhile: whoever looks at them holds up those who take items.
+std::uint64_t ThreadPool::waitForWork(std::uint64_t seen) {
+  const auto isReady = [this, seen] {
+    return m_published.load() != seen || m_isStopping.load(std::memory_order_relaxed);
   };
-  if (spinUntil(isReady)) return;
-  std::unique_lock lock(m_mutex);
-  m_numSleeping.fetch_add(1);  // before the last look: see runJob
-  m_workWake.wait(lock, isReady);
-  m_numSleeping.fetch_sub(1);
+  if (!spinUntil(isReady)) {
+    std::unique_lock lock(m_mutex);
+    m_numSleeping.fetch_add(1);  // before the last look: see runBatch
+    m_workWake.wait(lock, isReady);
+    m_numSleeping.fetch_sub(1);
+  }
+  return m_published.load();
 }
 
 void ThreadPool::waitForEnd() {

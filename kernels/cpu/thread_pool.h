@@ -90,10 +90,10 @@ class ThreadPool {
   bool takeItem(int thread, int from, std::int64_t& sinceNs);
   bool workOnce(int thread, std::int64_t& sinceNs);  // false when no item is left
   void work(int thread);                             // until no item is left
-  bool hasItems() const;
   void stayOn(const std::vector<int>& cpus);
   void workerLoop(int thread);
-  void waitForWork();
+  // Until more than `seen` batches were published; returns how many were.
+  std::uint64_t waitForWork(std::uint64_t seen);
   void waitForEnd();
 
   std::int64_t (*const m_clock)();
@@ -101,6 +101,7 @@ class ThreadPool {
   std::vector<Stint> m_stints;                   // of each thread; the caller's stays empty
   std::vector<Share> m_shares;                   // of each thread
   alignas(64) std::atomic<int> m_unfinished{0};  // items of the job not yet done
+  alignas(64) std::atomic<std::uint64_t> m_published{0};  // batches
   alignas(64) std::atomic<Body> m_body{nullptr};
   std::atomic<const void*> m_context{nullptr};
   std::atomic<int> m_firstItem{0};  // that the shares count from
