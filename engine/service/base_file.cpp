@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/base/overwrite.h"
 #include "engine/sample/column_tiles.h"
 
 namespace engine::service {
@@ -40,6 +41,7 @@ bool readValue(std::ifstream& file, T& value) {
 }  // namespace
 
 Result<BaseFileWriter> BaseFileWriter::create(const std::string& path, const BaseHeader& header) {
+  TRY_VOID(checkOverwrite(path, {kMagic.data(), kMagic.size()}, "a base of log-probabilities"));
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   if (!file) return Error{ErrorCode::NotFound, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
   writeValue(file, kMagic);

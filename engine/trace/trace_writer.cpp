@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/overwrite.h"
 #include "engine/trace/snapshot_codec.h"
 #include "engine/trace/trace_fields.h"
 #include "engine/trace/trace_file.h"
@@ -33,6 +34,7 @@ std::optional<TracedMessage> tracedOf(const EngineMessage& message) {
 }  // namespace
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
+  TRY_VOID(checkOverwrite(path, kTraceSignature, "a recording"));
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
     return Error{ErrorCode::InvalidArgument, fmt::format("the trace file {} cannot be written: {}",

@@ -342,6 +342,14 @@ void TestTraceFile::aRecordingThatIsStillGoingOnCanBeRead() {
 }
 
 void TestTraceFile::aFileThatCannotBeWrittenIsNamed() {
+  QFile model(QString::fromStdString(path("model.gguf")));
+  QVERIFY(model.open(QIODevice::WriteOnly));
+  model.write("GGUF and so on");
+  model.close();
+  const auto over = TraceWriter::create(path("model.gguf"));
+  QVERIFY(!over.isOk());
+  QVERIFY(over.error().message.find("is a file that is not a recording") != std::string::npos);
+  QCOMPARE(model.size(), 14);
   const auto writer = TraceWriter::create(path("no-folder") + "/run.trace");
   QVERIFY(!writer.isOk());
   QVERIFY(writer.error().message.find("no-folder/run.trace") != std::string::npos);
