@@ -16,8 +16,9 @@ class Pace {
     std::chrono::nanoseconds work, rest;
   };
 
-  // A twentieth of a core: what it takes from a step of some milliseconds is lost in its noise.
-  static constexpr Beat kBesideSteps{std::chrono::microseconds(100), std::chrono::microseconds(1900)};
+  // A thirtieth of a core. Pieces are shorter than compute threads spin before they sleep (40 us), so
+  // that a thread held up for one does not send the others to sleep.
+  static constexpr Beat kBesideSteps{std::chrono::microseconds(30), std::chrono::microseconds(970)};
 
   // Rests only while isWanted, which another thread may change and which must outlive this.
   explicit Pace(const std::atomic<bool>& isWanted, Beat beat = kBesideSteps)

@@ -14,7 +14,7 @@ from ours import must_run
 ROUNDS = 7
 USERS = 8
 LONG_BYTES, LONG_TOKENS = 450_000, 100_000
-LONG_PROMPTS = 5  # among 256 tokens of each user: enough of them for a p99 to see what one does
+LONG_PROMPTS = 3  # among 256 tokens of each user: enough of them for a p99 to see what one does
 
 
 @dataclasses.dataclass(frozen=True)
