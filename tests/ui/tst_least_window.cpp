@@ -1,5 +1,6 @@
 // The smallest window: every control of the header whole, no view on another.
 #include <QApplication>
+#include <QLabel>
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
@@ -18,6 +19,8 @@ class LeastWindowTest : public QObject {
  private slots:
   void nothingIsCutOrCovered_data();
   void nothingIsCutOrCovered();
+  void theHeaderIsWholeAtAnyWidth_data();
+  void theHeaderIsWholeAtAnyWidth();
 };
 
 void LeastWindowTest::nothingIsCutOrCovered_data() {
@@ -54,6 +57,35 @@ void LeastWindowTest::nothingIsCutOrCovered() {
     for (auto* other : seen) {
       QVERIFY2(dock == other || !dock->geometry().intersects(other->geometry()),
                qPrintable(dock->objectName() + " and " + other->objectName()));
+    }
+  }
+}
+
+void LeastWindowTest::theHeaderIsWholeAtAnyWidth_data() {
+  nothingIsCutOrCovered_data();
+}
+
+// Chips give way to the clock, whose words grow.
+void LeastWindowTest::theHeaderIsWholeAtAnyWidth() {
+  QFETCH(int, perspective);
+  QTemporaryDir dir;
+  Stage stage(dir.path());
+  stage.start();
+  stage.say("hello");
+  stage.window.setPerspective(Perspective(perspective));
+  auto* header = stage.window.findChild<ui::panels::HeaderBar*>();
+  for (int width = 1240; width <= 1640; width += 40) {
+    stage.window.resize(width, 900);
+    stage.play(3);
+    QTest::qWait(30);
+    QList<QWidget*> parts;
+    for (auto* label : header->findChildren<QLabel*>()) parts << label;
+    for (auto* button : header->findChildren<QPushButton*>()) parts << button;
+    for (auto* part : parts) {
+      if (!part->isVisible()) continue;
+      QVERIFY2(part->width() >= part->sizeHint().width(),
+               qPrintable(QString("%1 at %2: %3 of %4").arg(part->accessibleName()).arg(width).arg(part->width())
+                              .arg(part->sizeHint().width())));
     }
   }
 }

@@ -106,6 +106,7 @@ void HeaderBar::connectWidgets() {
     connect(&m_loader, signal, this, &HeaderBar::showModel);
   }
   connect(&m_loader, &models::ModelLoader::failed, this, &HeaderBar::showModel);
+  connect(m_transport, &TransportBar::placeWidened, this, &HeaderBar::showModel);
   connect(&m_bridge, &bridge::EngineBridge::frameReady, this, [this, shown = std::shared_ptr<const engine::ModelInfo>()](
                                                                   const bridge::Frame& frame) mutable {
     if (!frame.liveSnapshot || frame.liveSnapshot->model == shown) return;
@@ -182,6 +183,16 @@ void HeaderBar::showModel() {
   if (live->pool) {
     m_kv->setText(tr("KV %1 · %n-token blocks", nullptr, live->pool->blockSize)
                       .arg(QString::fromLatin1(engine::kvDTypeName(info.kvDtype))));
+  }
+  hideWhatIsTooWide();
+}
+
+// Recipes and clocks have names of any length; a chip less is better than a clock cut short.
+void HeaderBar::hideWhatIsTooWide() {
+  if (m_perspective == Perspective::Chat) return;
+  for (QWidget* chip : {m_kv, m_device}) {
+    if (minimumSizeHint().width() <= width()) return;
+    chip->hide();
   }
 }
 

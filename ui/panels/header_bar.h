@@ -43,6 +43,7 @@ class HeaderBar : public QFrame {
   void layOutWidgets();
   void connectWidgets();
   void showModel();
+  void hideWhatIsTooWide();
 
   bridge::EngineBridge& m_bridge;
   models::ModelLoader& m_loader;

@@ -83,7 +83,7 @@ void TransportBar::showEvent(QShowEvent* event) {
 void TransportBar::setPlaceVisible(bool visible) { m_place->setVisible(visible); }
 
 int TransportBar::placeWidth() const {
-  return m_place->isHidden() ? 0 : m_place->minimumSizeHint().width() + layout()->spacing();
+  return m_place->isHidden() ? 0 : m_place->minimumWidth() + layout()->spacing();
 }
 
 void TransportBar::showPlace() {
@@ -95,6 +95,10 @@ void TransportBar::showPlace() {
                        : tr("iteration %1   t = %2 s")
                              .arg(style::formatCount(qint64(step.id.value)),
                                   QLocale().toString(double(step.t1Ns) / 1e9, 'f', 3)));
+  const int width = m_place->sizeHint().width();
+  if (width <= m_place->minimumWidth()) return;
+  m_place->setMinimumWidth(width);  // it only grows, so that its neighbours stand still
+  emit placeWidened();
 }
 
 }  // namespace ui::panels

@@ -29,6 +29,9 @@ class TransportBar : public QWidget {
   void step(int count);
   void toggleView();
 
+ signals:
+  void placeWidened();
+
  protected:
   void showEvent(QShowEvent* event) override;
 

@@ -30,7 +30,7 @@ constexpr double kMaxColumn = 24.0;
 double flagHeight() { return style::scaledPx(12); }
 
 // Room for the budget's words above the columns.
-double topMargin() { return std::max(12.0, QFontMetricsF(style::textFont(11)).height() - 2.0); }
+double topMargin() { return std::max(12.0, QFontMetricsF(style::textFont(11)).height() + 1.0); }
 
 }  // namespace
 
