@@ -131,6 +131,15 @@ Result<std::uint64_t> alignmentOf(const GgufMetadata& metadata, std::string_view
 
 }  // namespace
 
+FileChange GgufFile::change() const {
+  FileChange worst = m_file.change();
+  for (const MappedFile& part : m_otherParts) {
+    if (worst.kind == ChangeKind::CutShort) break;
+    if (FileChange change = part.change(); change.kind > worst.kind) worst = std::move(change);
+  }
+  return worst;
+}
+
 void GgufFile::releasePages() const {
   m_file.releasePages();
   for (const MappedFile& part : m_otherParts) part.releasePages();
@@ -171,7 +180,8 @@ Result<GgufFile> GgufFile::openPartOf(const std::string& path, const GgufPart& p
                                  "each other",
                                  index + 1, part.count));
   }
-  GgufFile file = TRY(std::move(opened));
+  if (!opened) return opened.error();
+  GgufFile file = std::move(opened).value();
   const GgufPart found = TRY(readPart(file.m_metadata, wanted));
   if (found == GgufPart{index, part.count}) return file;
   return fileError(ErrorCode::CorruptFile, wanted,
@@ -202,11 +212,18 @@ Result<void> GgufFile::checkTensorCount() const {
 }
 
 Result<GgufFile> GgufFile::openPart(const std::string& path) {
-  MappedFile mapped = TRY(MappedFile::open(path));
+  const MappedFile mapped = TRY(MappedFile::open(path));
+  auto file = readFile(path, mapped);
+  // that explains whatever was found wrong
+  if (const FileChange change = mapped.change(); !change.isNone()) return change.error(kWhileRead);
+  return file;
+}
+
+Result<GgufFile> GgufFile::readFile(const std::string& path, const MappedFile& mapped) {
   GgufCursor cursor(mapped.bytes(), path);
   const Header header = TRY(readHeader(cursor, mapped.bytes()));
   GgufMetadata metadata = TRY(GgufMetadata::read(cursor, header.numEntries));
-  GgufFile file(path, std::move(mapped), std::move(metadata));
+  GgufFile file(path, mapped, std::move(metadata));
   file.m_version = header.version;
   TRY_VOID(file.readTensors(cursor, header.numTensors));
   TRY_VOID(file.placeTensors(cursor.position()));

@@ -33,14 +33,18 @@ struct GgufTensor {
 // memory taken is proportional to the file's own bytes, never to counts it announces.
 class GgufFile {
  public:
-  // NotFound, InvalidArgument (cannot be read), CorruptFile (breaks the format, big-endian, or a
-  // version other than 2 and 3). A type the format defines but we do not run is no error here.
+  // NotFound, InvalidArgument (cannot be read), CorruptFile (breaks the format, big-endian, a
+  // version other than 2 and 3, or was changed meanwhile). A type the format defines but we do not run is no error here.
   // Any part of a split model opens the whole; a part that is not beside it is NotFound, named.
   static Result<GgufFile> open(const std::string& path);
+
+  GgufFile(GgufFile&&) noexcept = default;
+  GgufFile& operator=(GgufFile&&) noexcept = default;
 
   const std::string& path() const { return m_path; }  // of the first part
 
   std::uint64_t fileBytes() const { return m_fileBytes; }  // of all parts
+  FileChange change() const;  // as MappedFile's; of several parts, the first that was cut short
   void releasePages() const;  // as MappedFile's, of all parts
   void releasePages(std::span<const std::byte> bytes) const;
 
@@ -55,6 +59,7 @@ class GgufFile {
  private:
   GgufFile(std::string path, MappedFile file, GgufMetadata metadata);
   static Result<GgufFile> openPart(const std::string& path);
+  static Result<GgufFile> readFile(const std::string& path, const MappedFile& mapped);
   static Result<GgufFile> openPartOf(const std::string& path, const GgufPart& part, int index);
   Result<void> addPart(GgufFile part);
   Result<void> checkTensorCount() const;

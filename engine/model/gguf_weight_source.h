@@ -28,6 +28,8 @@ class GgufWeightSource : public WeightSource {
   Result<ModelConfig> configFor(std::int64_t maxContext) const override;
   Result<kernels::DecoderWeights> weights(const ModelConfig& config) const override;
 
+  FileChange change() const override { return m_file.change(); }
+
   void releasePages() const override { m_file.releasePages(); }
 
   void releasePages(std::span<const std::byte> bytes) const override { m_file.releasePages(bytes); }

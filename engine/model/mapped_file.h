@@ -2,28 +2,33 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engine/base/result.h"
+#include "engine/model/file_change.h"
 
 namespace engine::model {
 
-// Pages are read when touched. A file that somebody truncates while it is mapped raises SIGBUS on
-// the lost pages; a model file must not be changed in place while it is loaded.
+// Pages are read when touched. Copies share the mapping, which goes with the last of them. Where the
+// file is cut short while it is mapped, zeros are read; change() tells.
 class MappedFile {
  public:
   // NotFound when there is no such file; InvalidArgument when it cannot be read or is no regular
-  // file. An empty file maps to an empty span.
+  // file; OutOfMemory when MappingGuard::kMaxMappings are there. An empty file maps to an empty span.
   static Result<MappedFile> open(const std::string& path);
 
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
+  std::span<const std::byte> bytes() const;
 
-  std::span<const std::byte> bytes() const { return {m_data, m_size}; }
+  // What became of the file since it was opened, by its size and its time of modification: that
+  // another file took its name, or none, is no change. Once cut short it stays so. Takes less than a
+  // microsecond. From any thread.
+  FileChange change() const;
+
+  bool isUnchanged() const { return change().isNone(); }
+
   // Gives the pages read so far back to the system; they are read again when touched. From any
   // thread.
   void releasePages() const { releasePages(bytes()); }
@@ -32,10 +37,11 @@ class MappedFile {
   void releasePages(std::span<const std::byte> bytes) const;
 
  private:
-  MappedFile(const std::byte* data, std::size_t size) : m_data(data), m_size(size) {}
+  struct Mapping;
 
-  const std::byte* m_data = nullptr;
-  std::size_t m_size = 0;
+  explicit MappedFile(std::shared_ptr<Mapping> mapping) : m_mapping(std::move(mapping)) {}
+
+  std::shared_ptr<Mapping> m_mapping;  // null after a move
 };
 
 }  // namespace engine::model

@@ -7,13 +7,15 @@
 #include <string>
 
 #include "engine/base/result.h"
+#include "engine/model/file_change.h"
 #include "engine/model/model_config.h"
 #include "engine/text/vocabulary.h"
 #include "kernels/core/decoder_spec.h"
 
 namespace engine::model {
 
-// Thread-compatible. Views handed out stay valid as long as the source lives.
+// Thread-compatible. Views handed out stay valid as long as the source lives. What reads the file
+// fails with CorruptFile when it is no longer what it was when it was opened.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -29,6 +31,8 @@ class WeightSource {
 
   // Every tensor the config needs, shapes checked; an absent one is named.
   virtual Result<kernels::DecoderWeights> weights(const ModelConfig& config) const = 0;
+  // What became of the file since it was opened; as MappedFile::change. From any thread.
+  virtual FileChange change() const = 0;
   // After what is kept was copied: the file may leave memory until it is read again. From any
   // thread.
   virtual void releasePages() const = 0;

@@ -1,0 +1,19 @@
+#include "engine/model/file_change.h"
+
+#include <fmt/format.h>
+
+#include "engine/model/safe_text.h"
+
+namespace engine::model {
+
+Error FileChange::error(std::string_view when) const {
+  std::string what = fmt::format("was changed {}", when);
+  if (kind == ChangeKind::CutShort && bytesNow < bytesBefore) {
+    what = fmt::format("was cut short from {} to {} bytes {}", bytesBefore, bytesNow, when);
+  } else if (kind == ChangeKind::CutShort) {
+    what = fmt::format("lost bytes {} (it had {} and has {} now)", when, bytesBefore, bytesNow);
+  }
+  return fileError(ErrorCode::CorruptFile, path, what);
+}
+
+}  // namespace engine::model
