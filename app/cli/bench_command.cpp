@@ -308,8 +308,8 @@ int runBench(CliIo& io, const BenchOptions& options) {
   BenchRunner runner(engine, alphabet, config);
   const auto measured = measureRows(runner, options, cases, report);
   report.isCancelled = !measured && measured.error().code == ErrorCode::Cancelled;
-  if (!measured && !report.isCancelled) return fail(io, measured.error());
   for (const std::string& notice : engine.notices()) warn(io, notice);
+  if (!measured && !report.isCancelled) return fail(io, measured.error());
   return writeReport(io, options, report);
 }
 

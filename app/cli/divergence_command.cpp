@@ -58,11 +58,17 @@ Result<service::DivergenceResult> compare(CliIo& io, const DivergenceOptions& op
   Measured measured = TRY(openMeasured(io, options));
   if (!options.base.empty()) {
     auto base = TRY(service::BaseFileReader::open(options.base));
-    return service::compareToFile(base, *measured.model.executor, measured.ids, measured.rule, &io.cancel.flag());
+    auto compared = service::compareToFile(base, *measured.model.executor, measured.ids, measured.rule,
+                                           &io.cancel.flag());
+    warnOfChange(io, measured.model);
+    return compared;
   }
   service::LoadedModel base = TRY(openBase(io, options));
-  return service::compareExecutors(*base.executor, *measured.model.executor, measured.ids, measured.rule,
-                                   &io.cancel.flag());
+  auto compared = service::compareExecutors(*base.executor, *measured.model.executor, measured.ids,
+                                            measured.rule, &io.cancel.flag());
+  warnOfChange(io, base);
+  warnOfChange(io, measured.model);
+  return compared;
 }
 
 Result<std::int64_t> writeBase(CliIo& io, const DivergenceOptions& options) {
@@ -77,6 +83,7 @@ Result<std::int64_t> writeBase(CliIo& io, const DivergenceOptions& options) {
   const auto add = [&](std::span<const float> logits, TokenId) { return writer.add(logits); };
   const auto chunks = TRY(service::scoreChunks(*measured.model.executor, measured.ids, measured.rule,
                                                &io.cancel.flag(), add));
+  warnOfChange(io, measured.model);
   TRY_VOID(writer.finish());
   return chunks;
 }

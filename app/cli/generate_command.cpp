@@ -185,8 +185,9 @@ int runGenerate(CliIo& io, const GenerateOptions& options) {
   const RequestId id = engine.submit(std::move(*spec));
   engine.waitForAll();
   const Answer& answer = engine.answer(id);
-  if (answer.isRefusedOrFailed()) return fail(io, answer.finished->explanation);
+  if (answer.reason() == FinishReason::Refused) return fail(io, answer.finished->explanation);
   for (const std::string& notice : engine.notices()) warn(io, notice);
+  if (answer.reason() == FinishReason::Failed) return fail(io, answer.finished->explanation);
   if (!answer.finished->explanation.empty()) warn(io, answer.finished->explanation);
   return writeAnswer(io, answer, options, engine.restingSnapshot().get());
 }

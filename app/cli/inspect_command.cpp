@@ -120,7 +120,7 @@ Result<Json> inspect(const std::string& path) {
   const auto architecture = TRY(file.metadata().text("general.architecture"));
   std::uint64_t weightBytes = 0;
   for (const auto& tensor : file.tensors()) weightBytes += tensor.bytes;
-  return Json{
+  Json document = {
       {"format", "gguf"},
       {"version", file.version()},
       {"architecture", architecture ? Json(engine::model::validUtf8(*architecture)) : Json()},
@@ -135,6 +135,8 @@ Result<Json> inspect(const std::string& path) {
         {"kv_per_token", findings.kvPerToken},
         {"kv_dtype", "bf16"},
         {"kv_per_token_by_dtype", findings.kvByType}}}};
+  if (const auto change = file.change(); !change.isNone()) return change.error(engine::model::kWhileRead);
+  return document;
 }
 
 std::string summaryOf(const std::string& path, const Json& document) {

@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/model/gguf_file.h"
-#include "engine/model/gguf_vocabulary.h"
+#include "engine/model/gguf_weight_source.h"
 #include "engine/model/safe_text.h"
 
 namespace app::cli {
@@ -41,8 +40,7 @@ Result<void> checkModelExists(const ModelChoice& choice) {
 
 Result<engine::text::Vocabulary> openVocabulary(const ModelChoice& choice) {
   TRY_VOID(checkModelExists(choice));
-  const auto file = TRY(engine::model::GgufFile::open(choice.path()));
-  return engine::model::readVocabulary(file);
+  return TRY(engine::model::GgufWeightSource::open(choice.path()))->vocabulary();
 }
 
 Result<std::unique_ptr<engine::text::Tokenizer>> openTokenizer(const ModelChoice& choice) {

@@ -39,7 +39,9 @@ Result<service::PerplexityResult> measure(CliIo& io, const PerplexityOptions& op
   rule.context = options.context;
   const text::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   if (vocabulary.addBos && vocabulary.bos >= 0) rule.bos = vocabulary.bos;
-  return service::measurePerplexity(*model.executor, ids, rule, &io.cancel.flag());
+  auto measured = service::measurePerplexity(*model.executor, ids, rule, &io.cancel.flag());
+  warnOfChange(io, model);
+  return measured;
 }
 
 // Cancelled before there was a model to measure.

@@ -71,7 +71,10 @@ Result<void> scoreText(CliIo& io, const ScoreOptions& options, Score& score) {
     }
     return {};
   };
-  return exec::scoreSequence(*model.executor, score.ids, 0, &io.cancel.flag(), onRow);
+  const auto scored =
+      exec::scoreSequence(*model.executor, score.ids, 0, &io.cancel.flag(), onRow);
+  warnOfChange(io, model);
+  return scored;
 }
 
 int runScore(CliIo& io, const ScoreOptions& options) {

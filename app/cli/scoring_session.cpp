@@ -23,6 +23,11 @@ Result<service::LoadedModel> loadForScoring(CliIo& io, EngineConfig config, std:
   return opened->load(config, observer);
 }
 
+void warnOfChange(CliIo& io, const service::LoadedModel& model) {
+  const std::string fact = model.executor->takeWarning();
+  if (!fact.empty()) warn(io, fact + ", so the figures may be wrong");
+}
+
 Result<std::vector<TokenId>> encodeForPerplexity(const text::Tokenizer& tokenizer, std::string text) {
   if (!text.empty() && text.back() == '\n') text.pop_back();
   std::vector<TokenId> ids = TRY(tokenizer.encodeRaw(text, text::SpecialTokens::Plain));

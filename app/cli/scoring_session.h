@@ -19,6 +19,9 @@ engine::Result<engine::service::LoadedModel> loadForScoring(CliIo& io,
                                                             engine::EngineConfig config,
                                                             std::int64_t tokens);
 
+// Says so when the model's file was changed while figures were made with it.
+void warnOfChange(CliIo& io, const engine::service::LoadedModel& model);
+
 // llama.cpp's rule for a text to measure on: no control tokens matched, the last newline dropped,
 // BOS and EOS added as the file says.
 engine::Result<std::vector<engine::TokenId>> encodeForPerplexity(

@@ -47,7 +47,8 @@ class Executor {
 
   // Writes the K and V of all rows into their blocks and hands the wanted logits to `sink`, at most
   // maxLogitRows() at a time. Cancelled soon after `cancel` rises; what the step wrote is then
-  // undefined beyond the tokens computed before it. A failure concerns this step alone.
+  // undefined beyond the tokens computed before it. A failure concerns this step alone,
+  // but for CorruptFile: the model's file lost bytes, and no step can succeed any more.
   virtual Result<void> execute(std::span<const SequenceRows> sequences,
                                const std::atomic<bool>* cancel,
                                const LogitsSink& sink) = 0;
@@ -63,6 +64,10 @@ class Executor {
   virtual const kernels::KvLayout& layout() const = 0;
   virtual kernels::BackendInfo info() const = 0;
   virtual kernels::OpsCounters takeCounters() = 0;
+
+  // What makes the results since some step doubtful, said once: "dir/model.gguf: was changed while it
+  // was in use"; mostly empty.
+  virtual std::string takeWarning() { return {}; }
 
   // Whole blocks, all layers, in the order given.
   virtual void copyBlocks(std::span<const kernels::BlockCopy> copies) = 0;

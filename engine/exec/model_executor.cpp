@@ -1,6 +1,8 @@
 #include "engine/exec/model_executor.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kernels/cpu/cpu_topology.h"
@@ -72,6 +74,7 @@ Result<std::unique_ptr<ModelExecutor>> ModelExecutor::create(
   request.progress = options.progress;
   request.cancel = options.cancel;
   request.release = [&source](std::span<const std::byte> bytes) { source->releasePages(bytes); };
+  request.mayKeep = [&source] { return source->change().isNone(); };
   std::string note = options.backend.note;
   kernels::BackendResult backend = createBackend(request, options.backend, note);
   if (!backend.status.isOk()) return toError(backend.status);
@@ -110,9 +113,8 @@ Result<void> ModelExecutor::execute(std::span<const SequenceRows> sequences,
     m_batch.pack(part, layout().blockSize);
     const kernels::RaggedBatch batch = m_batch.view(cancel);
     if (const kernels::Status status = forward(batch); !status.isOk()) return toError(status);
-    if (const kernels::Status status = emitLogits(batch, firstRow, sink); !status.isOk()) {
-      return toError(status);
-    }
+    if (batch.numLogitRows == 0) TRY_VOID(checkSource());
+    TRY_VOID(emitLogits(batch, firstRow, sink));
     firstRow += batch.numLogitRows;
   }
   return {};
@@ -133,20 +135,37 @@ kernels::Status ModelExecutor::forward(const kernels::RaggedBatch& batch) {
   return kernels::Status::ok();
 }
 
-kernels::Status ModelExecutor::emitLogits(const kernels::RaggedBatch& batch,
-                                          int firstRow,
-                                          const LogitsSink& sink) {
+#undef RETURN_UNLESS_OK
+
+// The embedding, and all weights where none are packed, are read from the file in every step.
+Result<void> ModelExecutor::checkSource() {
+  if (!m_source) return {};
+  const model::FileChange change = m_source->change();
+  if (change.isNone()) return {};
+  constexpr std::string_view kWhen = "while it was in use";
+  if (change.kind == model::ChangeKind::CutShort) {
+    return change.error(std::string(kWhen) + "; the model must be loaded again");
+  }
+  if (!m_hasWarned) m_warning = change.error(kWhen).message;
+  m_hasWarned = true;
+  return {};
+}
+
+Result<void> ModelExecutor::emitLogits(const kernels::RaggedBatch& batch,
+                                       int firstRow,
+                                       const LogitsSink& sink) {
   for (int first = 0; first < batch.numLogitRows; first += maxLogitRows()) {
     const int count = std::min(maxLogitRows(), batch.numLogitRows - first);
     const std::size_t needed =
         static_cast<std::size_t>(count) * static_cast<std::size_t>(m_vocabSize);
     if (m_logits.size() < needed) m_logits.resize(needed);
-    RETURN_UNLESS_OK(m_ops->logits(batch, first, count, m_logits.data(), sink.runs));
+    const kernels::Status status =
+        m_ops->logits(batch, first, count, m_logits.data(), sink.runs);
+    if (!status.isOk()) return toError(status);
+    TRY_VOID(checkSource());
     sink(firstRow + first, count, m_logits.data());
   }
-  return kernels::Status::ok();
+  return {};
 }
-
-#undef RETURN_UNLESS_OK
 
 }  // namespace engine::exec

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/exec/backend_choice.h"
@@ -30,12 +31,12 @@ struct ModelExecutorOptions {
 class ModelExecutor final : public Executor {
  public:
   // Packs the weights of `source`, which lives as long as the executor, or reads what was kept of
-  // them. Cancelled when the flag rose.
+  // them. Cancelled when the flag rose. Whoever calls it looks at source->change() afterwards.
   static Result<std::unique_ptr<ModelExecutor>> create(
       std::shared_ptr<const model::WeightSource> source,
       const model::ModelConfig& config,
       const ModelExecutorOptions& options);
-  // Over Ops made elsewhere; for tests.
+  // Over Ops made elsewhere, for tests; `source` may be null.
   ModelExecutor(std::shared_ptr<const model::WeightSource> source,
                 std::unique_ptr<kernels::Ops> ops,
                 std::int64_t vocabSize,
@@ -59,6 +60,8 @@ class ModelExecutor final : public Executor {
 
   kernels::OpsCounters takeCounters() override { return m_ops->takeCounters(); }
 
+  std::string takeWarning() override { return std::exchange(m_warning, {}); }
+
   void copyBlocks(std::span<const kernels::BlockCopy> copies) override {
     m_ops->copyBlocks(copies);
   }
@@ -73,16 +76,20 @@ class ModelExecutor final : public Executor {
 
  private:
   kernels::Status forward(const kernels::RaggedBatch& batch);
+  // CorruptFile when the file was cut short: zeros may have been read.
+  Result<void> checkSource();
   // Numbers the rows from `firstRow` on.
-  kernels::Status emitLogits(const kernels::RaggedBatch& batch,
-                             int firstRow,
-                             const LogitsSink& sink);
+  Result<void> emitLogits(const kernels::RaggedBatch& batch,
+                          int firstRow,
+                          const LogitsSink& sink);
 
   std::shared_ptr<const model::WeightSource> m_source;  // the bytes behind the packed weights
   std::unique_ptr<kernels::Ops> m_ops;
   std::int64_t m_vocabSize;
   int m_maxBatchedTokens;
   std::string m_note;  // of the backend choice
+  std::string m_warning;
+  bool m_hasWarned = false;
   PackedBatch m_batch;
   std::vector<float> m_logits;  // [maxLogitRows, vocabSize], grown on demand
 };

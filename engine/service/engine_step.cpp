@@ -46,6 +46,7 @@ StepOutcome EngineStep::run() {
   if (!reserve()) return StepOutcome::Interrupted;
   const Result<void> executed = execute();
   m_gate.close();
+  m_session.tellWarnings();
   if (!executed) return abandon(executed.error());
   commit();
   publish();

@@ -163,6 +163,9 @@ void EngineThread::step() {
 void EngineThread::countFailure() {
   const Error error = m_step->error();
   spdlog::warn("engine: a step failed: {}", error.message);
+  if (error.code == ErrorCode::CorruptFile) {  // the model's fault alone, and that of every step
+    return m_session->endAll(FinishReason::Failed, error.message);
+  }
   if (++m_failuresInARow < kMaxFailuresInARow) return;
   m_session->endAll(FinishReason::Failed, error.message);
   latch(error.message);

@@ -70,11 +70,29 @@ void releaseFiles(const Facts& facts) {
   if (facts.draftSource) facts.draftSource->releasePages();
 }
 
+// What was made of a file that changed meanwhile is made of neither content.
+Result<void> checkFiles(const Facts& facts) {
+  for (const model::WeightSource* source : {facts.source.get(), facts.draftSource.get()}) {
+    if (source == nullptr) continue;
+    const model::FileChange change = source->change();
+    if (!change.isNone()) return change.error(model::kWhileRead);
+  }
+  return {};
+}
+
 class GgufOpenedModel final : public OpenedModel {
  public:
   explicit GgufOpenedModel(Facts facts) : m_facts(std::move(facts)) {}
 
   Result<LoadedModel> load(const EngineConfig& config, const LoadObserver& observer) override {
+    auto loaded = loadAll(config, observer);
+    if (!loaded && loaded.error().code == ErrorCode::Cancelled) return loaded;
+    TRY_VOID(checkFiles(m_facts));  // what it tells explains any other failure
+    return loaded;
+  }
+
+ private:
+  Result<LoadedModel> loadAll(const EngineConfig& config, const LoadObserver& observer) {
     exec::ModelExecutorOptions options = TRY(optionsFor(config, observer));
     auto executor = exec::ModelExecutor::create(m_facts.source, m_facts.config, options);
     if (!executor) {
@@ -102,7 +120,6 @@ class GgufOpenedModel final : public OpenedModel {
     return loaded;
   }
 
- private:
   Result<exec::ModelExecutorOptions> optionsFor(const EngineConfig& config,
                                                 const LoadObserver& observer) const {
     kernels::KvLayout layout = model::kvLayoutOf(m_facts.config.decoder, config.load);

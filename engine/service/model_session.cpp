@@ -180,6 +180,20 @@ void ModelSession::endAll(FinishReason reason, const std::string& sentence) {
   }
 }
 
+void ModelSession::tellWarnings() {
+  if (const std::string fact = executor().takeWarning(); !fact.empty()) {
+    m_channels.outbox.push(
+        Notice{Severity::Warning,
+               fact + ", so answers may be wrong until the model is loaded again"});
+  }
+  if (draft() == nullptr) return;
+  if (const std::string fact = draft()->takeWarning(); !fact.empty()) {
+    m_channels.outbox.push(
+        Notice{Severity::Warning,
+               fact + ", so its guesses may be worse until the models are loaded again"});
+  }
+}
+
 std::vector<RequestId> ModelSession::openRequests() const {
   std::vector<RequestId> open;
   for (const auto& [id, served] : m_requests) {

@@ -106,6 +106,9 @@ class ModelSession {
   // Newest last, a bounded number.
   const std::deque<RequestSnapshot>& lastFinished() const { return m_lastFinished; }
 
+  // After a step: tells the front end what makes answers doubtful, once a load.
+  void tellWarnings();
+
   void record(RequestId id, RequestEvent event, Reason reason, std::int64_t a, std::int64_t b);
 
  private:

@@ -97,6 +97,9 @@ struct BackendRequest {
   // Folder in which packed weights are kept between loads (made when there is none); empty = nowhere.
   // A backend that packs none, or cannot write there, loads all the same.
   std::string packedFolder;
+  // Asked once all bytes were read, before packed weights are kept: false when they may have changed
+  // since the call began, so that what was made of them must not be taken for theirs. Empty = true.
+  std::function<bool()> mayKeep;
 };
 
 struct BackendResult {

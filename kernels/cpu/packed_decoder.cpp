@@ -154,7 +154,7 @@ Status PackedDecoder::pack(const BackendRequest& request, CodeOrder order, Threa
     return Status::failed(Outcome::Cancelled, "reading packed weights was cancelled");
   }
   status = packAll(pool, watch.part(PackedCache::kHashShare, 1.0));
-  if (status.isOk()) keep();
+  if (status.isOk() && (!request.mayKeep || request.mayKeep())) keep();
   return status;
 }
 
