@@ -40,16 +40,42 @@ std::shared_ptr<const ModelInfo> modelOf(const trace::Trace& trace) {
   return trace.header.model;
 }
 
+const char* endNameOf(const RequestSummary& request, std::size_t choice) {
+  if (choice >= request.choices.size()) return endName(request);
+  const FinishReason reason = request.choices[choice].reason;
+  return reason == FinishReason::None ? "open" : finishReasonName(reason);
+}
+
+// Of a request for several answers: all of them, the first included.
+Json choicesJson(const RequestSummary& request) {
+  Json choices = Json::array();
+  const auto add = [&](const trace::AnswerSummary& answer) {
+    choices.push_back({{"finish_reason", endNameOf(request, choices.size())},
+                       {"ids", answer.ids},
+                       {"text", answer.text}});
+  };
+  add(request);
+  for (const trace::AnswerSummary& other : request.others) add(other);
+  return choices;
+}
+
+std::size_t numTokens(const RequestSummary& request) {
+  std::size_t sum = request.ids.size();
+  for (const trace::AnswerSummary& other : request.others) sum += other.ids.size();
+  return sum;
+}
+
 Json requestJson(const RequestSummary& request) {
   Json document = {{"id", request.id.value},
                    {"label", request.label},
                    {"finish_reason", endName(request)},
                    {"prompt_tokens", request.usage.promptTokens},
-                   {"completion_tokens", request.ids.size()},
+                   {"completion_tokens", numTokens(request)},
                    {"cached_tokens", request.usage.cachedTokens},
                    {"preemptions", request.preemptions},
                    {"ids", request.ids},
                    {"text", request.text}};
+  if (!request.others.empty()) document["choices"] = choicesJson(request);
   if (!request.explanation.empty()) document["reason"] = request.explanation;
   return document;
 }

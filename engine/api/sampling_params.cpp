@@ -1,7 +1,9 @@
 #include "engine/api/sampling_params.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,12 +12,13 @@ namespace engine {
 
 namespace {
 
-constexpr std::int64_t kMaxTopK = (std::int64_t{1} << 31) - 1;
-constexpr int kMaxTopLogprobs = 1000;
-constexpr int kMaxChoices = 1024;
-constexpr int kMaxBeamWidth = 256;
+// What a bias and the length penalty may be: any number but NaN and the infinities.
+std::string anyFloat() {
+  return fmt::format("{} to {}", std::numeric_limits<float>::lowest(),
+                     std::numeric_limits<float>::max());
+}
 
-Error outOfRange(const char* field, float value, const char* limits) {
+Error outOfRange(const char* field, float value, std::string_view limits) {
   return {ErrorCode::InvalidArgument, fmt::format("{} is {}; it takes {}", field, value, limits)};
 }
 
@@ -58,18 +61,19 @@ Result<void> checkBias(const SamplingParams& p, std::int64_t vocabSize) {
                                      id, vocabSize - 1)
                        : fmt::format("logit-bias names token {}; ids start at 0", id)};
     }
-    if (!std::isfinite(bias)) return outOfRange("logit-bias", bias, "finite numbers");
+    if (std::isfinite(bias)) continue;
+    return Error{ErrorCode::InvalidArgument, fmt::format("logit-bias of token {} is {}; it takes {}",
+                                                         id, bias, anyFloat())};
   }
   return {};
 }
 
 Result<void> checkCounts(const SamplingParams& p) {
-  const auto tooSmall = [](const char* field, std::int64_t value, int least) {
-    return Error{
-        ErrorCode::InvalidArgument,
-        fmt::format("{} is {}; it takes a whole number of at least {}", field, value, least)};
-  };
-  if (p.maxTokens < 1) return tooSmall("max-tokens", p.maxTokens, 1);
+  if (p.maxTokens < 1) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("max-tokens is {}; it takes 1 to {}", p.maxTokens,
+                             std::numeric_limits<std::int64_t>::max())};
+  }
   if (p.topLogprobs < 0 || p.topLogprobs > kMaxTopLogprobs) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("logprobs is {}; it takes 0 to {}", p.topLogprobs, kMaxTopLogprobs)};
@@ -88,7 +92,7 @@ Result<void> checkBeams(const SamplingParams& p) {
         fmt::format("beam-width is {}; it takes 0 (off) to {}", p.beamWidth, kMaxBeamWidth));
   }
   if (!std::isfinite(p.lengthPenalty)) {
-    return outOfRange("length-penalty", p.lengthPenalty, "finite numbers");
+    return outOfRange("length-penalty", p.lengthPenalty, anyFloat());
   }
   if (p.beamWidth == 0) {
     if (p.lengthPenalty != 1.0f) return wrong("length-penalty needs beam-width above 0");

@@ -12,6 +12,12 @@
 
 namespace engine {
 
+// The greatest values that the check below takes.
+inline constexpr std::int64_t kMaxTopK = (std::int64_t{1} << 31) - 1;
+inline constexpr int kMaxTopLogprobs = 1000;
+inline constexpr int kMaxChoices = 1024;
+inline constexpr int kMaxBeamWidth = 256;
+
 struct SamplingParams {
   float temperature = 0.0f;        // 0..2; 0 is argmax, ties to the lowest id
   std::int64_t topK = 0;           // 0 = off

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -135,10 +137,12 @@ void addIterations(ChromeEvents& events, const TraceSummary& summary, std::int64
   }
 }
 
-void addRequest(ChromeEvents& events, const RequestSummary& request, int track) {
-  const std::string name = fmt::format("request {}", request.id.value);
-  events.nameTrack(track, request.label.empty() ? name : name + " " + request.label);
-  for (const RequestSpan& span : request.spans) {
+void addTrack(ChromeEvents& events,
+              const std::string& name,
+              const std::vector<RequestSpan>& spans,
+              int track) {
+  events.nameTrack(track, name);
+  for (const RequestSpan& span : spans) {
     const bool isStep = span.tokens > 0;
     events.slice(track, spanName(span.kind), span.t0Ns, span.t1Ns,
                  isStep ? fmt::format(R"("iteration":{},"tokens":{},"kv_length":{})",
@@ -147,13 +151,34 @@ void addRequest(ChromeEvents& events, const RequestSummary& request, int track) 
   }
 }
 
+// A request's further sequences have tracks right below its own; of those whose request is not
+// known, below all.
+void addRequests(ChromeEvents& events, const TraceSummary& summary) {
+  std::multimap<RequestId, const BranchSummary*> branches;
+  for (const BranchSummary& branch : summary.branches) branches.emplace(branch.request, &branch);
+  int track = kEngineTrack;
+  const auto addBranches = [&](RequestId id, const std::string& name) {
+    int number = 0;
+    const auto [begin, end] = branches.equal_range(id);
+    for (auto it = begin; it != end; ++it) {
+      addTrack(events, fmt::format("{} branch {}", name, ++number), it->second->spans, ++track);
+    }
+  };
+  for (const RequestSummary& request : summary.requests) {
+    const std::string name = fmt::format("request {}", request.id.value);
+    addTrack(events, request.label.empty() ? name : name + " " + request.label, request.spans,
+             ++track);
+    addBranches(request.id, name);
+  }
+  addBranches(RequestId(), "unknown request");
+}
+
 }  // namespace
 
 std::string chromeJson(const Trace& trace, const TraceSummary& summary) {
   ChromeEvents events;
   addIterations(events, summary, numBlocks(trace));
-  int track = kEngineTrack;
-  for (const RequestSummary& request : summary.requests) addRequest(events, request, ++track);
+  addRequests(events, summary);
   return events.document(trace.header.program);
 }
 

@@ -8,6 +8,7 @@
 
 #include <xxhash.h>
 
+#include "engine/api/sampling_params.h"
 #include "engine/trace/trace_fields.h"
 
 namespace engine::trace {
@@ -54,6 +55,10 @@ class Summariser {
     }
     for (const auto& loss : trace.losses) m_summary.lostEvents += loss.value;
     for (RequestSummary& request : m_summary.requests) finish(request);
+    for (BranchSummary& branch : m_summary.branches) {
+      branch.request = rootOf(branch.id);
+      std::ranges::stable_sort(branch.spans, {}, &RequestSpan::t0Ns);
+    }
     return std::move(m_summary);
   }
 
@@ -62,6 +67,23 @@ class Summariser {
     const auto [found, isNew] = m_places.try_emplace(id, m_summary.requests.size());
     if (isNew) m_summary.requests.emplace_back().id = id;
     return m_summary.requests[found->second];
+  }
+
+  std::vector<RequestSpan>& spansOf(RequestId id) {
+    if (id.value < kFirstChildId) return find(id).spans;
+    const auto [found, isNew] = m_branchPlaces.try_emplace(id, m_summary.branches.size());
+    if (isNew) m_summary.branches.emplace_back().id = id;
+    return m_summary.branches[found->second].spans;
+  }
+
+  // The request that a branch belongs to, by way of the branches that it split off from.
+  RequestId rootOf(RequestId id) const {
+    while (id.value >= kFirstChildId) {
+      const auto parent = m_parents.find(id);
+      if (parent == m_parents.end()) return RequestId();
+      id = parent->second;
+    }
+    return id;
   }
 
   template <typename T>
@@ -76,6 +98,7 @@ class Summariser {
     if (event.kind == TraceKind::Slice) m_slices.push_back(event.slice);
     if (event.kind == TraceKind::Iteration) on(event.iteration);
     if (event.kind == TraceKind::Request) on(event.request);
+    if (event.kind == TraceKind::Branch) on(event.branch);
     if (event.kind == TraceKind::Token) ++m_summary.generatedTokens;
   }
 
@@ -88,30 +111,38 @@ class Summariser {
                        record.id,        slice.tokens, slice.kvLength};
       if (slice.phase == SlicePhase::Prefill) span.kind = SpanKind::Prefill;
       if (slice.phase == SlicePhase::Verify) span.kind = SpanKind::Verify;
-      find(RequestId(slice.request)).spans.push_back(span);
+      spansOf(RequestId(slice.request)).push_back(span);
     }
   }
 
+  void on(const BranchRecord& record) {
+    if (record.op != BranchOp::Fork) return;
+    const RequestId id(record.request);
+    spansOf(id);
+    // ids rise, so that a damaged record cannot close a circle
+    if (record.parent < record.request) m_parents[id] = RequestId(record.parent);
+  }
+
   void on(const RequestRecord& record) {
-    RequestSummary& request = find(RequestId(record.request));
+    const RequestId id(record.request);
     switch (record.event) {
       case RequestEvent::Arrived:
-        request.times.arrivalNs = record.tNs;
-        m_waitsSince[request.id] = {SpanKind::Queued, record.tNs};
+        find(id).times.arrivalNs = record.tNs;
+        m_waitsSince[id] = {SpanKind::Queued, record.tNs};
         break;
       case RequestEvent::Tokenised:
         m_summary.promptTokens += static_cast<std::uint64_t>(std::max<std::int64_t>(0, record.a));
         break;
       case RequestEvent::Preempted:
         ++m_summary.preemptions;
-        m_waitsSince[request.id] = {SpanKind::Preempted, record.tNs};
+        m_waitsSince[id] = {SpanKind::Preempted, record.tNs};
         break;
       case RequestEvent::Admitted:
       case RequestEvent::Resumed:
       case RequestEvent::Finished:
       case RequestEvent::Refused:
       case RequestEvent::Cancelled:
-        endWait(request, record.tNs);
+        endWait(id, record.tNs);
         break;
       case RequestEvent::Queued:
       case RequestEvent::Prefilled:
@@ -122,18 +153,28 @@ class Summariser {
     }
   }
 
-  void endWait(RequestSummary& request, std::int64_t ns) {
-    const auto found = m_waitsSince.find(request.id);
+  void endWait(RequestId id, std::int64_t ns) {
+    const auto found = m_waitsSince.find(id);
     if (found == m_waitsSince.end()) return;
     const auto [kind, sinceNs] = found->second;
-    request.spans.push_back({kind, sinceNs, std::max(sinceNs, ns), 0, 0, 0});
+    spansOf(id).push_back({kind, sinceNs, std::max(sinceNs, ns), 0, 0, 0});
     m_waitsSince.erase(found);
   }
 
   void on(const TextDelta& message) {
-    RequestSummary& request = find(message.request);
-    request.text += message.text;
-    for (const SampledToken& token : message.tokens) request.ids.push_back(token.id);
+    AnswerSummary* answer = answerOf(find(message.request), message.choice);
+    if (answer == nullptr) return;
+    answer->text += message.text;
+    for (const SampledToken& token : message.tokens) answer->ids.push_back(token.id);
+  }
+
+  // Null for a number that no request can ask for, as a damaged file may have it.
+  static AnswerSummary* answerOf(RequestSummary& request, int choice) {
+    if (choice == 0) return &request;
+    if (choice < 0 || choice >= kMaxChoices) return nullptr;
+    const auto index = static_cast<std::size_t>(choice - 1);
+    if (request.others.size() <= index) request.others.resize(index + 1);
+    return &request.others[index];
   }
 
   void on(const RequestFinished& message) {
@@ -143,6 +184,7 @@ class Summariser {
     request.usage = message.usage;
     request.times = message.times;
     request.preemptions = message.preemptions;
+    request.choices = message.choices;
   }
 
   template <typename Other>
@@ -153,6 +195,10 @@ class Summariser {
     hash(request.id);
     hash(request.text);
     hash(request.ids);
+    for (const AnswerSummary& other : request.others) {
+      hash(other.text);
+      hash(other.ids);
+    }
     hash(request.reason);
   }
 
@@ -162,7 +208,8 @@ class Summariser {
   };
 
   TraceSummary m_summary;
-  std::unordered_map<RequestId, std::size_t> m_places;
+  std::unordered_map<RequestId, std::size_t> m_places, m_branchPlaces;
+  std::unordered_map<RequestId, RequestId> m_parents;  // of branches
   std::unordered_map<RequestId, Wait> m_waitsSince;
   std::vector<SliceRecord> m_slices;
   std::string m_scratch;

@@ -19,7 +19,13 @@ struct RequestSpan {
   std::uint32_t tokens = 0, kvLength = 0;
 };
 
-struct RequestSummary {
+struct AnswerSummary {
+  std::string text;
+  std::vector<TokenId> ids;
+};
+
+// The first of a request's answers, and the others beside it.
+struct RequestSummary : AnswerSummary {
   RequestId id;
   std::string label;
   FinishReason reason = FinishReason::None;  // None: still open at the end
@@ -27,14 +33,22 @@ struct RequestSummary {
   Usage usage;
   RequestTimes times;
   int preemptions = 0;
-  std::string text;
-  std::vector<TokenId> ids;
+  std::vector<AnswerSummary> others;  // answers 1, 2, ...; of ranked ones, by rank
+  std::vector<ChoiceEnd> choices;     // how each answer ended; empty when one was asked for
+  std::vector<RequestSpan> spans;     // by begin; of its first sequence
+};
+
+// A further sequence of a request for several answers: a sample or a beam, and no request of its own.
+struct BranchSummary {
+  RequestId id;
+  RequestId request;               // none where the record of its beginning was lost
   std::vector<RequestSpan> spans;  // by begin
 };
 
 struct TraceSummary {
   std::vector<IterationRecord> iterations;
   std::vector<RequestSummary> requests;  // by first mention
+  std::vector<BranchSummary> branches;   // likewise
   std::uint64_t promptTokens = 0, generatedTokens = 0, preemptions = 0, lostEvents = 0;
   // Of everything but times: equal for two runs of one workload with one seed and the same knobs.
   std::uint64_t fingerprint = 0;

@@ -21,6 +21,7 @@ class TestCliTrace : public QObject {
   void exportWritesTwoTables();
   void whatCannotBeReadExitsOne();
   void wrongUsageExitsTwo();
+  void answersOfOneRequestAreKeptApart();
 
  private:
   QTemporaryDir m_folder;
@@ -103,6 +104,36 @@ void TestCliTrace::wrongUsageExitsTwo() {
   QVERIFY(runCli({"export", m_path, "--format", "pdf"}).isCleanFailure(2));
   QVERIFY(runCli({"replay"}).isCleanFailure(2));
   QVERIFY(runCli({"replay", m_path, "--fast"}).isCleanFailure(2));
+}
+
+void TestCliTrace::answersOfOneRequestAreKeptApart() {
+  const std::string path = m_folder.filePath(QStringLiteral("two.trace")).toStdString();
+  test_support::ClientRequest live;
+  {
+    test_support::RecordedRun run(path);
+    engine::EngineConfig config;
+    config.load.modelPath = "toy";
+    QVERIFY(run.client.load(config));
+    engine::SamplingParams two = test_support::seeded(9, 3);
+    two.n = 2;
+    const engine::RequestId id = run.client.submit("two answers to this", two);
+    QVERIFY(run.client.waitForAll());
+    live = run.client.request(id);
+  }
+  QCOMPARE(live.others.size(), std::size_t{1});
+  QVERIFY(live.text != live.others[0].text);
+  const json document = runCli({"replay", path, "--json"}).json();
+  QCOMPARE(document["requests"].size(), std::size_t{1});
+  QVERIFY(!document["ends"].contains("open"));
+  const json& request = document["requests"][0];
+  QCOMPARE(request["text"], json(live.text));
+  QCOMPARE(request["completion_tokens"], json(live.ids.size() + live.others[0].ids.size()));
+  QCOMPARE(request["choices"].size(), std::size_t{2});
+  QCOMPARE(request["choices"][0]["text"], json(live.text));
+  QCOMPARE(request["choices"][1]["text"], json(live.others[0].text));
+  QCOMPARE(request["choices"][1]["ids"], json(live.others[0].ids));
+  QCOMPARE(request["choices"][1]["finish_reason"], json(finishReasonName(live.finished.choices[1].reason)));
+  QVERIFY(runCli({"replay", path}).out.find("requests      1, 1 ") != std::string::npos);
 }
 
 QTEST_GUILESS_MAIN(TestCliTrace)

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/api/replay_control.h"
+#include "engine/api/sampling_params.h"
 
 namespace ui::models {
 
@@ -25,6 +26,20 @@ QString readableConversation(const std::string& json) {
   }
   return turns.join(QStringLiteral("\n\n"));
 }
+
+namespace {
+
+void appendText(ReplayText& text, const engine::TextDelta& delta) {
+  const QString piece = QString::fromStdString(delta.text);
+  if (delta.choice == 0) {
+    text.answer += piece;
+  } else if (delta.choice > 0 && delta.choice < engine::kMaxChoices) {
+    while (text.others.size() < delta.choice) text.others.append(QString());
+    text.others[delta.choice - 1] += piece;
+  }
+}
+
+}  // namespace
 
 const ReplayText* ReplayTexts::find(engine::RequestId id) const {
   const auto at = std::ranges::find(m_texts, id, &ReplayText::id);
@@ -51,9 +66,10 @@ bool ReplayTexts::take(const bridge::Frame& frame, const engine::ReplayControl& 
     if (const auto* started = std::get_if<engine::RequestStarted>(&message)) {
       ReplayText& text = textOf(started->request, replay);
       text.answer.clear();  // it begins again
+      text.others.clear();
       text.isFinished = false;
     } else if (const auto* delta = std::get_if<engine::TextDelta>(&message)) {
-      textOf(delta->request, replay).answer += QString::fromStdString(delta->text);
+      appendText(textOf(delta->request, replay), *delta);
     } else if (const auto* finished = std::get_if<engine::RequestFinished>(&message)) {
       ReplayText& text = textOf(finished->request, replay);
       text.isFinished = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <vector>
 
 #include "ui/bridge/frame.h"
@@ -16,7 +17,8 @@ struct ReplayText {
   engine::RequestId id;
   QString label;
   QString prompt;      // readable: a conversation's turns, or the raw text; empty when not recorded
-  QString answer;      // so far
+  QString answer;      // so far; of several, the first
+  QStringList others;  // its further answers so far
   bool isFinished = false;
   QString note;        // why it ended early
 };

@@ -45,10 +45,14 @@ void ReplayPanel::showEvent(QShowEvent* event) {
 
 QString ReplayPanel::describe(const models::ReplayText& text) const {
   const QString asked = !text.prompt.isEmpty() ? text.prompt : tr("The recording holds no text of this question; it was given as token ids.");
-  const QString answered = !text.answer.isEmpty() ? text.answer
-                           : text.isFinished     ? tr("(no text came)")
-                                                 : tr("(no text yet)");
-  QString all = asked + QStringLiteral("\n\n———\n\n") + answered;
+  const auto shown = [&](const QString& answer) {
+    if (!answer.isEmpty()) return answer;
+    return text.isFinished ? tr("(no text came)") : tr("(no text yet)");
+  };
+  QString all = asked + QStringLiteral("\n\n———\n\n") + shown(text.answer);
+  for (int i = 0; i < text.others.size(); ++i) {
+    all += QStringLiteral("\n\n——— ") + tr("answer %1").arg(i + 2) + QStringLiteral(" ———\n\n") + shown(text.others[i]);
+  }
   if (!text.note.isEmpty()) all += QStringLiteral("\n\n× ") + text.note;
   return all;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/trace/trace_export.h"
+#include "tests/support/choice_bench.h"
 #include "tests/support/recorded_run.h"
 
 using namespace engine;
@@ -21,6 +22,8 @@ class TestTraceExport : public QObject {
   void csvHasALineForEveryIteration();
   void csvLeavesAnUnknownShareEmpty();
   void csvQuotesLabels();
+  void branchesAreNoRequests();
+  void aDamagedForkEndsNowhere();
 
  private:
   QTemporaryDir m_folder;
@@ -130,6 +133,81 @@ void TestTraceExport::csvQuotesLabels() {
   const QString csv = QString::fromStdString(requestsCsv(m_summary));
   QCOMPARE(csv.count(QLatin1Char('\n')), 8);
   QVERIFY(csv.contains(QStringLiteral("7,\"too \"\"long\"\", by far\",refused,")));
+}
+
+// Two samples, three beams and one answer: three requests, and every answer's text its own.
+void TestTraceExport::branchesAreNoRequests() {
+  const std::string path = m_folder.filePath(QStringLiteral("choices.trace")).toStdString();
+  std::map<RequestId, test_support::ClientRequest> live;
+  {
+    RecordedRun run(path);
+    EngineConfig config;
+    config.load.modelPath = "toy";
+    config.load.kvBlocks = 200;
+    config.load.blockSize = 4;
+    QVERIFY(run.client.load(config));
+    run.client.send(Pause{});
+    run.client.submit(test_support::asking("two answers to this", test_support::seeded(9, 3), 2));
+    run.client.submit(test_support::asking("beams", test_support::beams(3, 8), 1));
+    run.client.submit(test_support::asking("one answer", test_support::seeded(7, 5), 1));
+    run.client.send(Resume{});
+    QVERIFY(run.client.waitForAll());
+    QVERIFY(run.client.waitForState(EngineState::Idle));
+    live = run.client.requests();
+  }
+  const Trace trace = std::move(readTrace(path)).value();
+  const TraceSummary summary = summariseTrace(trace);
+  QCOMPARE(summary.requests.size(), std::size_t{3});
+  for (const RequestSummary& request : summary.requests) {
+    const auto& told = live.at(request.id);
+    QVERIFY(request.reason != FinishReason::None);
+    QCOMPARE(request.text, told.text);
+    QCOMPARE(request.ids, told.ids);
+    QCOMPARE(request.others.size(), told.others.size());
+    QCOMPARE(request.choices.size(), told.finished.choices.size());
+    for (std::size_t i = 0; i < told.others.size(); ++i) {
+      QCOMPARE(request.others[i].text, told.others[i].text);
+      QCOMPARE(request.others[i].ids, told.others[i].ids);
+    }
+  }
+  QCOMPARE(live.at(RequestId(1)).others.size(), std::size_t{1});
+  QCOMPARE(live.at(RequestId(2)).others.size(), std::size_t{2});
+  std::map<std::uint64_t, int> branches;
+  for (const BranchSummary& branch : summary.branches) ++branches[branch.request.value];
+  QCOMPARE(branches[1], 1);
+  QVERIFY(branches[2] >= 2);
+  QCOMPARE(branches.size(), std::size_t{2});
+  QCOMPARE(QString::fromStdString(requestsCsv(summary)).count(QLatin1Char('\n')), 4);
+  // a branch's steps have a track of their own, below its request's
+  const auto document = nlohmann::json::parse(chromeJson(trace, summary));
+  std::map<int, std::string> names;
+  for (const auto& event : document["traceEvents"]) {
+    if (event["ph"] == "M" && event["name"] == "thread_name") names[event["tid"]] = event["args"]["name"];
+  }
+  QCOMPARE(names[1], std::string("request 1"));
+  QCOMPARE(names[2], std::string("request 1 branch 1"));
+  QCOMPARE(names[3], std::string("request 2"));
+  QCOMPARE(names.size(), 1 + summary.requests.size() + summary.branches.size());
+}
+
+void TestTraceExport::aDamagedForkEndsNowhere() {
+  Trace trace;
+  BranchRecord fork{};
+  fork.request = fork.parent = kFirstChildId + 5;
+  fork.op = BranchOp::Fork;
+  trace.events.push_back({1, TraceEvent(fork)});
+  fork.parent = kFirstChildId + 9;
+  trace.events.push_back({2, TraceEvent(fork)});
+  TextDelta delta;
+  delta.request = RequestId(1);
+  delta.choice = 1 << 30;
+  trace.messages.push_back({3, delta});
+  const TraceSummary summary = summariseTrace(trace);
+  QCOMPARE(summary.branches.size(), std::size_t{1});
+  QVERIFY(summary.branches[0].request.isNone());
+  QCOMPARE(summary.requests.size(), std::size_t{1});
+  QVERIFY(summary.requests[0].others.empty());
+  QVERIFY(chromeJson(trace, summary).find("unknown request branch 1") != std::string::npos);
 }
 
 QTEST_GUILESS_MAIN(TestTraceExport)
