@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
   holdDescriptor(STDERR_FILENO);
   // a reader that goes away is a failed write, told like any other
   std::signal(SIGPIPE, SIG_IGN);
+  // as is a file at the size that the system allows
+  std::signal(SIGXFSZ, SIG_IGN);
   // standard output is for the document alone
   spdlog::set_default_logger(spdlog::stderr_logger_mt("tessera-cli"));
   engine::CancelToken cancel;

@@ -1,11 +1,14 @@
 // tessera: the window.
 #include <QApplication>
+#include <csignal>
 #include <cstdio>
 
 #include "app/window/application.h"
 #include "app/window/window_options.h"
 
 int main(int argc, char** argv) {
+  // a file at the size that the system allows is a failed write, told like any other
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto parsed = app::window::parseWindowOptions(argc, argv);
   if (!parsed.options) {
     std::fputs(parsed.text.c_str(), parsed.exitCode == 0 ? stdout : stderr);

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include <spdlog/spdlog.h>
+
 #include "engine/trace/trace_file.h"
 
 namespace engine::trace {
@@ -42,6 +44,8 @@ class RecordingHandle final : public EngineHandle {
   ~RecordingHandle() override {
     take();
     begin();  // a run that loaded nothing has a header too
+    const Result<void> closed = m_writer->close();
+    if (!closed && !m_hasFailed) spdlog::warn("{}", closed.error().message);  // nobody takes messages now
   }
 
   EngineCapabilities capabilities() const override { return m_engine->capabilities(); }
@@ -103,7 +107,11 @@ class RecordingHandle final : public EngineHandle {
     takeSnapshot();
     takeLosses(nowNs);
     dropOldest();
-    flush(nowNs);
+    // who waits for the last end hears of a failure with it
+    const bool hasEnd = std::ranges::any_of(newMessages, [](const EngineMessage& message) {
+      return std::holds_alternative<RequestFinished>(message);
+    });
+    if (hasEnd || nowNs - m_flushedNs >= kFlushIntervalNs) flush(nowNs);
   }
 
   void takeSnapshot() {
@@ -128,7 +136,7 @@ class RecordingHandle final : public EngineHandle {
   }
 
   void flush(std::int64_t nowNs) {
-    if (m_hasFailed || nowNs - m_flushedNs < kFlushIntervalNs) return;
+    if (m_hasFailed) return;
     m_flushedNs = nowNs;
     const Result<void> flushed = m_writer->flush();
     if (flushed) return;

@@ -43,7 +43,10 @@ class TraceWriter {
   void writeLoss(std::int64_t timeNs, std::uint64_t count);
 
   // Hands what was written to the system: it survives the program from here on.
+  // One sentence with the system's reason once something could not be written.
   Result<void> flush();
+  // The end of the recording: what is written from here on is lost.
+  Result<void> close();
 
   std::uint64_t numBytes() const { return m_numBytes; }
 
@@ -51,6 +54,7 @@ class TraceWriter {
   explicit TraceWriter(std::FILE* file, std::string path);
   void writeRecord(int kind);  // m_payload
   void writeBytes(std::string_view bytes);
+  void noteFailure();
 
   std::FILE* m_file;
   std::string m_path;
@@ -58,7 +62,7 @@ class TraceWriter {
   std::shared_ptr<const EngineSnapshot> m_lastSnapshot;
   std::int64_t m_lastKeyNs = 0;
   std::uint64_t m_numBytes = 0;
-  bool m_hasFailed = false;
+  int m_failure = 0;  // errno of the first write that failed
 };
 
 // A whole file in memory, decoded but for the snapshots.

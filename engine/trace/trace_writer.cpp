@@ -52,9 +52,16 @@ TraceWriter::TraceWriter(std::FILE* file, std::string path)
     : m_file(file), m_path(std::move(path)) {}
 
 TraceWriter::~TraceWriter() {
+  (void)close();
+}
+
+Result<void> TraceWriter::close() {
+  if (m_file == nullptr) return {};
   m_payload.clear();
   writeRecord(kEndRecord);
-  std::fclose(m_file);
+  const Result<void> flushed = flush();
+  std::fclose(std::exchange(m_file, nullptr));
+  return flushed;
 }
 
 void TraceWriter::writeHeader(const TraceHeader& header) {
@@ -116,17 +123,21 @@ void TraceWriter::writeRecord(int kind) {
 }
 
 void TraceWriter::writeBytes(std::string_view bytes) {
-  if (m_hasFailed) return;
-  m_hasFailed = std::fwrite(bytes.data(), 1, bytes.size(), m_file) != bytes.size();
+  if (m_file == nullptr || m_failure != 0) return;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), m_file) != bytes.size()) noteFailure();
   m_numBytes += bytes.size();
 }
 
+void TraceWriter::noteFailure() {
+  m_failure = errno != 0 ? errno : EIO;
+}
+
 Result<void> TraceWriter::flush() {
-  if (!m_hasFailed) m_hasFailed = std::fflush(m_file) != 0;
-  if (!m_hasFailed) return {};
-  return Error{ErrorCode::Internal, fmt::format("the trace file {} cannot be written any further; "
-                                                "the recording ends there",
-                                                m_path)};
+  if (m_file != nullptr && m_failure == 0 && std::fflush(m_file) != 0) noteFailure();
+  if (m_failure == 0) return {};
+  return Error{ErrorCode::Internal, fmt::format("the trace file {} cannot be written any further: "
+                                                "{}; the recording ends there",
+                                                m_path, std::strerror(m_failure))};
 }
 
 }  // namespace engine::trace

@@ -39,6 +39,8 @@ class TestCliProcess : public QObject {
   void oddInputIsOneSentence_data();
   void oddInputIsOneSentence();
   void aPromptHundredsOfMegabytesLongIsRefused();
+  void aTraceBeyondTheLargestFileIsToldAndTheRunGoesOn();
+  void aWrongEnvironmentIsWrongUse();
 
  private:
   QString path(const char* name) const { return m_folder.path() + "/" + name; }
@@ -220,6 +222,28 @@ void TestCliProcess::aPromptHundredsOfMegabytesLongIsRefused() {
                                            {"generate", "--prompt", "-", "--model", m_model});
   QVERIFY2(outcome.isCleanFailure(1), outcome.err.c_str());
   QVERIFY2(outcome.err.find("268435456") != std::string::npos, outcome.err.c_str());
+}
+
+void TestCliProcess::aTraceBeyondTheLargestFileIsToldAndTheRunGoesOn() {
+  const QStringList run = {"run",     "--workload", path("workload.jsonl"), "--model", m_model, "--json",
+                           "--trace", path("small.trace")};
+  const CliOutcome whole = runCliProcess(kPlainly, run);
+  QCOMPARE(whole.exitCode, 0);
+  QFile::remove(path("small.trace"));
+  const CliOutcome outcome = runCliProcess("ulimit -f 2; exec \"$0\" \"$@\"", run);
+  QVERIFY2(outcome.exitCode == 0, outcome.err.c_str());
+  QCOMPARE(outcome.json()["requests"][0]["ids"], whole.json()["requests"][0]["ids"]);
+  QCOMPARE(outcome.err, "tessera-cli: the trace file " + path("small.trace").toStdString() +
+                            " cannot be written any further: File too large; the recording ends there\n");
+  QVERIFY(QFileInfo(path("small.trace")).size() <= 2048);
+}
+
+void TestCliProcess::aWrongEnvironmentIsWrongUse() {
+  const QStringList generate = {"generate", "--prompt", "he", "--max-tokens", "2", "--model", m_model};
+  for (const char* setting : {"TESSERA_ISA=foo", "TESSERA_PACKED_CACHE=rel/dir"}) {
+    const CliOutcome outcome = runCliProcess(QString("%1 exec \"$0\" \"$@\"").arg(setting), generate);
+    QVERIFY2(outcome.isCleanFailure(2), outcome.err.c_str());
+  }
 }
 
 QTEST_GUILESS_MAIN(TestCliProcess)
