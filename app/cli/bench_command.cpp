@@ -72,9 +72,6 @@ std::optional<std::string> rangeError(const char* flag,
 }
 
 std::optional<std::string> usageError(const BenchOptions& options) {
-  if (auto wrong = rangeError("--prompt-tokens", options.promptTokens, 1, kMaxTokens)) return wrong;
-  if (auto wrong = rangeError("--gen-tokens", options.genTokens, 1, kMaxTokens)) return wrong;
-  if (auto wrong = rangeError("--repeats", options.repeats, 1, kMaxRepeats)) return wrong;
   const SchedulerLimits& limits = options.config.limits;
   for (const std::int64_t batch : options.batches) {
     if (auto wrong = rangeError("--batch", batch, 1, kMaxBatch)) return wrong;
@@ -319,16 +316,17 @@ CommandRun setUpBench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   FlagSet flags(app);
   const auto list = [&flags](const char* flag, std::vector<std::int64_t>& target,
-                             const char* takes) {
+                             const std::string& takes) {
     flags.custom(flag, takes,
                  [&target](const std::string& value) { return parseList(value, target); });
   };
-  flags.whole("--prompt-tokens", options->promptTokens, "a whole number of at least 1");
-  flags.whole("--gen-tokens", options->genTokens, "a whole number of at least 1");
-  list("--batch", options->batches, "users at once: whole numbers of at least 1, by comma");
+  flags.whole("--prompt-tokens", options->promptTokens, 1, kMaxTokens);
+  flags.whole("--gen-tokens", options->genTokens, 1, kMaxTokens);
+  list("--batch", options->batches, fmt::format("whole numbers from 1 to {}, by comma (users at once)", kMaxBatch));
   list("--depth", options->depths,
-       "tokens in the cache before the prompt: whole numbers of at least 0, by comma");
-  flags.whole("--repeats", options->repeats, "a whole number of at least 1; medians are told");
+       fmt::format("whole numbers from 0 to {}, by comma (tokens in the cache before the prompt)",
+                   kMaxTokens));
+  flags.whole("--repeats", options->repeats, 1, kMaxRepeats, "medians are told");
   flags.toggle("--scheduler", options->isSchedulerOnly,
                "without a model: what scheduler and cache cost a step");
   addModelFlag(flags, options->model);

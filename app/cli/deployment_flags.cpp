@@ -34,8 +34,8 @@ void addDeploymentFlags(FlagSet& flags, DeploymentFlags& deployment) {
   flags.text("--device", deployment.device, "a device card: h100, a100-80, ... or cpu, this machine");
   flags.text("--model-card", deployment.modelCard, "a model card: llama-3.1-8b, qwen2.5-7b, ...");
   flags.text("--weight-dtype", deployment.weights, "f32, bf16, fp8, int8, int4, q4_1 or q8_0");
-  flags.number("--memory-fraction", deployment.memoryFraction,
-               "a share of the memory, above 0 to 1");
+  flags.positive("--memory-fraction", deployment.memoryFraction,
+                 "numbers above 0 to 1, a share of the memory");
   flags.text("--calibration", deployment.calibrationPath,
              "what `bench --json` wrote here, to fit --device cpu to");
   addCacheFlags(flags, deployment.cache);

@@ -155,7 +155,7 @@ CommandRun setUpDivergence(CLI::App& app) {
   flags.text("--against", options->against, "the base: another model of the same vocabulary");
   flags.text("--base", options->base, "the base: a file of log-probabilities");
   flags.text("--write-base", options->writeBase, "write this model's log-probabilities and compare nothing");
-  flags.whole("--context", options->context, "an even number of at least 4 tokens");
+  flags.whole("--context", options->context, 4, kMaxScoredContext, "an even one, in tokens");
   addModelFlag(flags, options->model);
   addEngineFlags(flags, options->config);
   flags.toggle("--json", options->isJson, "one JSON document: mean_kld, p99_kld, max_kld, top1, rms_dp, ppl_ratio");

@@ -1,17 +1,25 @@
 #include "app/cli/engine_flags.h"
 
+#include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "app/cli/not_built.h"
 #include "app/cli/number_text.h"
+#include "engine/exec/backend_choice.h"
+#include "engine/service/packed_folder.h"
 
 namespace app::cli {
 
 namespace {
 
 using namespace engine;
+
+constexpr std::int64_t kMostTokens = std::numeric_limits<std::int64_t>::max();
 
 // Before the other flags, which so have the last word.
 void addPresetFlag(FlagSet& flags, EngineConfig& config) {
@@ -32,14 +40,23 @@ void addLoadFlags(FlagSet& flags, LoadConfig& load) {
   std::vector<std::pair<std::string, IsaKind>> isas;
   for (const IsaKind kind : kIsaKinds) isas.emplace_back(isaName(kind), kind);
   flags.choice<IsaKind>("--isa", load.isa, isas);
-  flags.whole("--threads", load.threads, "a whole number of at least 0 (0: one a physical core)");
+  flags.whole("--threads", load.threads, 0, kMaxThreads, "0: one a physical core");
   addCacheFlags(flags, load);
   flags.bytes("--kv-memory", load.kvMemoryBytes, "size of the KV pool");
-  flags.whole("--kv-blocks", load.kvBlocks, "a whole number of at least 0 (0: from --kv-memory)");
+  flags.whole("--kv-blocks", load.kvBlocks, 0, kMaxKvBlocks, "0: from --kv-memory");
   flags.onOff("--kv-cache", load.kvCache, "keep keys and values between steps");
   flags.bytes("--swap-memory", load.swapMemoryBytes,
               "room for swapped-out blocks (0: as much as the KV pool, at most 4G)");
   flags.text("--draft-model", load.draftModelPath, "path of the model that drafts");
+}
+
+// What the program reads in place of flags is wrong use as they are. What this machine lacks is told
+// when a model is loaded.
+std::optional<std::string> environmentError(const EngineConfig& config) {
+  const auto isa = exec::chooseBackend(config.load.isa, std::getenv("TESSERA_ISA"), {});
+  if (!isa && isa.error().code == ErrorCode::InvalidArgument) return isa.error().message;
+  if (const auto folder = service::packedFolderOfEnvironment(); !folder) return folder.error().message;
+  return std::nullopt;
 }
 
 // "5=-1.5" as a token id and what is added to its logit.
@@ -63,11 +80,12 @@ std::string asFlag(const Error& error) {
 }  // namespace
 
 void addCacheFlags(FlagSet& flags, LoadConfig& load) {
-  flags.whole("--max-context", load.maxContext, "a whole number of at least 0 (0: the model's)");
+  flags.whole("--max-context", load.maxContext, 0, kMostTokens, "0: the model's");
   flags.choice<AllocatorKind>(
       "--allocator", load.allocator,
       {{"paged", AllocatorKind::Paged}, {"contiguous", AllocatorKind::Contiguous}});
-  flags.whole("--block-size", load.blockSize, "a power of two, in tokens");
+  flags.custom("--block-size", fmt::format("a power of two from 1 to {}, in tokens", kMaxBlockSize),
+               [&load](const std::string& value) { return parseNumber(value, load.blockSize); });
   flags.choice<KvDType>("--kv-dtype", load.kvDtype,
                         {{"f32", KvDType::F32},
                          {"f16", KvDType::F16},
@@ -82,14 +100,13 @@ void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
                              {{"continuous", BatchingKind::Continuous},
                               {"static", BatchingKind::Static},
                               {"dynamic", BatchingKind::Dynamic}});
-  flags.whole("--max-batch", limits.maxBatch, "a whole number of at least 1");
-  flags.number("--queue-delay-ms", limits.queueDelayMs, "milliseconds");
-  flags.whole("--max-seqs", limits.maxSeqs, "a whole number of at least 1");
-  flags.whole("--max-batched-tokens", limits.maxBatchedTokens, "a whole number of at least 1");
-  flags.whole("--prefill-chunk", limits.prefillChunk,
-              "a whole number of at least 0 (0: the budget)");
-  flags.whole("--long-prefill-threshold", limits.longPrefillThreshold,
-              "a whole number of at least 0 (0: off)");
+  flags.whole("--max-batch", limits.maxBatch, 1, kMaxSeqs);
+  flags.number("--queue-delay-ms", limits.queueDelayMs, fmt::format("0 to {} milliseconds", kMaxQueueDelayMs));
+  flags.whole("--max-seqs", limits.maxSeqs, 1, kMaxSeqs);
+  flags.whole("--max-batched-tokens", limits.maxBatchedTokens, 1, kMaxBatchedTokens);
+  flags.whole("--prefill-chunk", limits.prefillChunk, 0, kMaxBatchedTokens, "0: the budget");
+  flags.whole("--long-prefill-threshold", limits.longPrefillThreshold, 0, kMaxBatchedTokens,
+              "0: off");
   flags.onOff("--prefix-cache", limits.prefixCache, "share blocks of equal prefixes; "
               "nothing is shared with --allocator contiguous or --kv-cache off");
   flags.choice<PreemptionKind>(
@@ -102,7 +119,7 @@ void addSchedulingFlags(FlagSet& flags, SchedulerLimits& limits) {
                                 {{"off", SpeculationKind::Off},
                                  {"ngram", SpeculationKind::Ngram},
                                  {"draft", SpeculationKind::Draft}});
-  flags.whole("--speculative-tokens", limits.speculativeTokens, "a whole number of at least 1");
+  flags.whole("--speculative-tokens", limits.speculativeTokens, 1, kMaxSpeculativeTokens);
   flags.onOff("--speculate-adaptive", limits.speculateAdaptive,
               "draft less where little is accepted");
 }
@@ -120,32 +137,34 @@ void addTraceFlag(FlagSet& flags, std::string& path) {
 void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
   SamplingParams& params = sampling.params;
   flags.number("--temperature", params.temperature, "0 to 2 (0: the likeliest token)");
-  flags.whole("--top-k", params.topK, "a whole number from 0 to 2147483647 (0: off)");
+  flags.whole("--top-k", params.topK, 0, kMaxTopK, "0: off");
   flags.number("--top-p", params.topP, "0 to 1");
   flags.number("--min-p", params.minP, "0 to 1");
   flags.number("--typical-p", params.typicalP, "0 to 1");
-  flags.number("--repetition-penalty", params.repetitionPenalty, "values above 0 up to 10");
+  flags.positive("--repetition-penalty", params.repetitionPenalty, "values above 0 up to 10");
   flags.number("--presence-penalty", params.presencePenalty, "-2 to 2");
   flags.number("--frequency-penalty", params.frequencyPenalty, "-2 to 2");
   flags.custom(
-      "--logit-bias", "ID=B, a token id and a finite number",
+      "--logit-bias", fmt::format("ID=B, a token id and a number from {} to {}", std::numeric_limits<float>::lowest(),
+                                  std::numeric_limits<float>::max()),
       [&params](const std::string& value) { return parseBias(value, params.logitBias); },
       /*collects=*/true);
   flags.texts("--stop", params.stop, "text that ends the answer");
   flags.toggle("--ignore-eos", params.ignoreEos, "go on past end tokens");
-  flags.whole("--seed", params.seed, "a whole number from 0 to 18446744073709551615");
-  flags.whole("--max-tokens", params.maxTokens, "a whole number of at least 1");
-  flags.custom("--n", "a whole number of at least 1", [&sampling](const std::string& value) {
+  flags.whole("--seed", params.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  flags.whole("--max-tokens", params.maxTokens, 1, kMostTokens);
+  flags.custom("--n", wholeNumbers(1, kMaxChoices), [&sampling](const std::string& value) {
     sampling.namesN = true;
-    return parseNumber(std::string_view(value), sampling.params.n);
+    return parseWhole(value, sampling.params.n, 1, kMaxChoices);
   });
-  flags.custom("--best-of", "a whole number of at least --n", [&params](const std::string& value) {
-    return parseNumber(value, params.bestOf) && params.bestOf > 0;  // 0 within means: not given
-  });
-  flags.whole("--beam-width", params.beamWidth, "a whole number of at least 0 (0: no beam search)");
-  flags.number("--length-penalty", params.lengthPenalty, "finite numbers");
+  flags.whole("--best-of", params.bestOf, 1, kMaxChoices, "at least --n");
+  flags.whole("--beam-width", params.beamWidth, 0, kMaxBeamWidth, "0: no beam search");
+  flags.number("--length-penalty", params.lengthPenalty,
+               fmt::format("{} to {}", std::numeric_limits<float>::lowest(),
+                           std::numeric_limits<float>::max()));
   flags.onOff("--early-stopping", params.earlyStopping, "end beam search at beam-width answers");
-  flags.whole("--priority", sampling.priority, "a whole number from -2147483648 to 2147483647, lower goes first");
+  flags.whole("--priority", sampling.priority, std::numeric_limits<int>::min(),
+              std::numeric_limits<int>::max(), "lower goes first");
 }
 
 std::optional<std::string> engineFlagsError(const EngineConfig& config) {
@@ -153,6 +172,7 @@ std::optional<std::string> engineFlagsError(const EngineConfig& config) {
   if (!config.load.draftModelPath.empty() && config.limits.speculation != SpeculationKind::Draft) {
     return "--draft-model needs --speculate draft: without it nothing drafts";
   }
+  if (const auto wrong = environmentError(config)) return wrong;
   return notBuiltYet(config);
 }
 

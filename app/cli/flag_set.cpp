@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/number_text.h"
-
 namespace app::cli {
 
 namespace {
@@ -27,6 +25,22 @@ bool parseBytes(const std::string& text, std::int64_t& target) {
   if (count < 0 || count > std::numeric_limits<std::int64_t>::max() >> shift) return false;
   target = count << shift;
   return true;
+}
+
+// The digits of a number that are not 0 make it another one than 0.
+bool isZero(std::string_view number) {
+  return number.substr(0, number.find_first_of("eE")).find_first_of("123456789") ==
+         std::string_view::npos;
+}
+
+template <typename T>
+bool parsePositive(const std::string& flag, const std::string& takes, std::string_view text, T& target) {
+  if (!parseNumber(text, target)) return false;
+  if (target != T{} || isZero(text)) return true;
+  throw CLI::ParseError(
+      fmt::format("{} is {}, which is 0 in {}-bit floating point; it takes {}", flag, text,
+                  8 * sizeof(T), takes),
+      CLI::ExitCodes::ValidationError);
 }
 
 }  // namespace
@@ -88,30 +102,29 @@ void FlagSet::number(const std::string& flag, double& target, const std::string&
   custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target); });
 }
 
-void FlagSet::whole(const std::string& flag, int& target, const std::string& takes) {
-  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target); });
+void FlagSet::positive(const std::string& flag, float& target, const std::string& takes) {
+  custom(flag, takes, [&target, flag, takes](const std::string& value) {
+    return parsePositive(flag, takes, value, target);
+  });
 }
 
-void FlagSet::whole(const std::string& flag, std::int64_t& target, const std::string& takes) {
-  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target); });
+void FlagSet::positive(const std::string& flag, double& target, const std::string& takes) {
+  custom(flag, takes, [&target, flag, takes](const std::string& value) {
+    return parsePositive(flag, takes, value, target);
+  });
 }
 
-void FlagSet::whole(const std::string& flag, std::uint64_t& target, const std::string& takes) {
-  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target); });
-}
-
-void FlagSet::number(const std::string& flag, std::optional<double>& target, const std::string& takes) {
-  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target.emplace()); });
-}
-
-void FlagSet::whole(const std::string& flag,
-                    std::optional<std::int64_t>& target,
-                    const std::string& takes) {
-  custom(flag, takes, [&target](const std::string& value) { return parseNumber(value, target.emplace()); });
+void FlagSet::positive(const std::string& flag,
+                       std::optional<double>& target,
+                       const std::string& takes) {
+  custom(flag, takes, [&target, flag, takes](const std::string& value) {
+    return parsePositive(flag, takes, value, target.emplace());
+  });
 }
 
 void FlagSet::bytes(const std::string& flag, std::int64_t& target, const std::string& help) {
-  custom(flag, "bytes, or with K, M or G: " + help,
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  custom(flag, fmt::format("0 to {} bytes, or with K, M (to {}) or G (to {}): {}", kMost, kMost >> 20, kMost >> 30, help),
          [&target](const std::string& value) { return parseBytes(value, target); });
 }
 

@@ -2,21 +2,25 @@
 // take.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/number_text.h"
+
 namespace app::cli {
 
 // Flag names are given with their dashes ("--top-k"). A value that does not parse stops parsing
 // with
-// "--top-k is x; it takes <takes>" (exit code 2); ranges are for the engine's own checks. Targets
-// must outlive parsing. A flag given twice takes the last value, except those that collect.
+// "--top-k is x; it takes <takes>" (exit code 2); so does a whole number outside its range, other
+// ranges are for the engine's own checks. Targets must outlive parsing. A flag given twice takes the last value, except those that collect.
 class FlagSet {
  public:
   explicit FlagSet(CLI::App& app) : m_app(app) {}
@@ -30,15 +34,37 @@ class FlagSet {
   void toggle(const std::string& flag, bool& target, const std::string& help);
   void onOff(const std::string& flag, bool& target, const std::string& help);
 
-  // `takes` names the values: "0 to 2", "a whole number of at least 1".
+  // `takes` names the values: "0 to 2". What is too small for the type is taken as 0.
   void number(const std::string& flag, float& target, const std::string& takes);
   void number(const std::string& flag, double& target, const std::string& takes);
-  void whole(const std::string& flag, int& target, const std::string& takes);
-  void whole(const std::string& flag, std::int64_t& target, const std::string& takes);
-  void whole(const std::string& flag, std::uint64_t& target, const std::string& takes);
+  // Where 0 is no value, such a number is refused for what it is.
+  void positive(const std::string& flag, float& target, const std::string& takes);
+  void positive(const std::string& flag, double& target, const std::string& takes);
   // Empty without the flag, so that a value that is given is never taken for none.
-  void number(const std::string& flag, std::optional<double>& target, const std::string& takes);
-  void whole(const std::string& flag, std::optional<std::int64_t>& target, const std::string& takes);
+  void positive(const std::string& flag, std::optional<double>& target, const std::string& takes);
+
+  // Takes `least` to `most`, which it says with the note in brackets: "a whole number from 0 to 1024
+  // (0: one a physical core)".
+  template <std::integral T>
+  void whole(const std::string& flag,
+             T& target,
+             std::type_identity_t<T> least,
+             std::type_identity_t<T> most,
+             const std::string& note = {}) {
+    custom(flag, wholeNumbers(least, most, note), [&target, least, most](const std::string& value) {
+      return parseWhole(value, target, least, most);
+    });
+  }
+  template <std::integral T>
+  void whole(const std::string& flag,
+             std::optional<T>& target,
+             std::type_identity_t<T> least,
+             std::type_identity_t<T> most,
+             const std::string& note = {}) {
+    custom(flag, wholeNumbers(least, most, note), [&target, least, most](const std::string& value) {
+      return parseWhole(value, target.emplace(), least, most);
+    });
+  }
   // Bytes; K, M and G mean 2^10, 2^20 and 2^30.
   void bytes(const std::string& flag, std::int64_t& target, const std::string& help);
 

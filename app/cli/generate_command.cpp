@@ -216,8 +216,8 @@ CommandRun setUpGenerate(CLI::App& app) {
   addEngineFlags(flags, options->config);
   addTraceFlag(flags, options->tracePath);
   addSamplingFlags(flags, options->sampling);
-  flags.whole("--logprobs", options->sampling.params.topLogprobs,
-              "a whole number from 0 to 1000: how many likeliest tokens to add");
+  flags.whole("--logprobs", options->sampling.params.topLogprobs, 0, kMaxTopLogprobs,
+              "how many likeliest tokens to add");
   flags.toggle("--json", options->isJson,
                "one JSON document: text, ids, prompt_ids, logprobs, finish_reason, usage, timings");
   return [options](CliIo& io) { return runGenerate(io, *options); };

@@ -81,7 +81,7 @@ CommandRun setUpPerplexity(CLI::App& app) {
   const auto options = std::make_shared<PerplexityOptions>();
   FlagSet flags(app);
   flags.positional("FILE", options->file, "the text, or - for standard input");
-  flags.whole("--context", options->context, "an even number of at least 4 tokens");
+  flags.whole("--context", options->context, 4, kMaxScoredContext, "an even one, in tokens");
   addModelFlag(flags, options->model);
   addEngineFlags(flags, options->config);
   flags.toggle("--json", options->isJson, "one JSON document: ppl, stderr, chunks");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ namespace {
 using namespace engine;
 
 constexpr std::int64_t kMaxUsers = 100'000;
+constexpr std::int64_t kMostTokens = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostSeqs = 4096;  // a plan is not held to the limit of one small engine
 
 struct PlanOptions {
@@ -39,20 +41,14 @@ std::optional<std::string> usageError(const PlanOptions& options) {
   if (const auto checked = checkSchedulerLimits(options.limits); !checked) {
     return "--" + checked.error().message;
   }
-  if (options.length < 2) {
-    return fmt::format("--length is {}; it takes a whole number of at least 2", options.length);
-  }
-  if (options.outputTokens && (*options.outputTokens < 1 || *options.outputTokens >= options.length)) {
+  if (options.outputTokens && *options.outputTokens >= options.length) {
     return fmt::format("--output-tokens is {}; it takes 1 to {}, so that a length of {} leaves a prompt",
                        *options.outputTokens, options.length - 1, options.length);
-  }
-  if (options.users && (*options.users < 1 || *options.users > kMaxUsers)) {
-    return fmt::format("--users is {}; it takes 1 to {}", *options.users, kMaxUsers);
   }
   for (const auto& [flag, value] : {std::pair{"--rate", options.rate},
                                     {"--slo-ttft-ms", options.sloTtftMs},
                                     {"--slo-tpot-ms", options.sloTpotMs}}) {
-    if (value && !(*value > 0.0 && *value < 1e9)) {
+    if (value && !(*value > 0.0 && *value <= 1e9)) {
       return fmt::format("{} is {}; it takes numbers above 0 to 1e9", flag, *value);
     }
   }
@@ -136,15 +132,18 @@ CommandRun setUpPlan(CLI::App& app) {
   options->limits.maxBatchedTokens = 2 * kMostSeqs;
   FlagSet flags(app);
   addDeploymentFlags(flags, options->deployment);
-  flags.whole("--length", options->length, "tokens of a user at the end, answer included (default 8192)");
-  flags.whole("--output-tokens", options->outputTokens,
-              "of them the answer (default 256, at most half)");
-  flags.whole("--users", options->users, "users at once");
-  flags.number("--rate", options->rate, "requests a second");
-  flags.number("--slo-ttft-ms", options->sloTtftMs, "time to first token to keep");
-  flags.number("--slo-tpot-ms", options->sloTpotMs, "time per output token to keep");
+  flags.whole("--length", options->length, 2, kMostTokens,
+              "tokens of a user at the end, answer included; default 8192");
+  flags.whole("--output-tokens", options->outputTokens, 1, kMostTokens,
+              "of --length the answer; default 256, at most half");
+  flags.whole("--users", options->users, 1, kMaxUsers, "users at once");
+  flags.positive("--rate", options->rate, "numbers above 0 to 1e9 (requests a second)");
+  flags.positive("--slo-ttft-ms", options->sloTtftMs,
+                 "numbers above 0 to 1e9 (time to first token to keep)");
+  flags.positive("--slo-tpot-ms", options->sloTpotMs,
+                 "numbers above 0 to 1e9 (time per output token to keep)");
   addSchedulingFlags(flags, options->limits);
-  flags.whole("--seed", options->seed, "a whole number from 0 to 18446744073709551615");
+  flags.whole("--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max());
   flags.toggle("--json", options->isJson, "one JSON document");
   return [options](CliIo& io) { return runPlan(io, *options); };
 }

@@ -38,8 +38,8 @@ Result<std::vector<TokenId>> encodeForPerplexity(const text::Tokenizer& tokenize
 }
 
 std::optional<std::string> contextError(std::int64_t context) {
-  if (context >= 4 && context <= (1 << 24) && context % 2 == 0) return std::nullopt;
-  return fmt::format("--context is {}; it takes an even number from 4 to {}", context, 1 << 24);
+  if (context >= 4 && context <= kMaxScoredContext && context % 2 == 0) return std::nullopt;
+  return fmt::format("--context is {}; it takes an even number from 4 to {}", context, kMaxScoredContext);
 }
 
 }  // namespace app::cli

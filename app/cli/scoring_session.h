@@ -27,7 +27,8 @@ void warnOfChange(CliIo& io, const engine::service::LoadedModel& model);
 engine::Result<std::vector<engine::TokenId>> encodeForPerplexity(
     const engine::text::Tokenizer& tokenizer, std::string text);
 
-// For --context of the chunk rule: even, 4 to 2^24. Empty when it is.
+inline constexpr std::int64_t kMaxScoredContext = 1 << 24;
+// For --context of the chunk rule: even, 4 to kMaxScoredContext. Empty when it is.
 std::optional<std::string> contextError(std::int64_t context);
 
 }  // namespace app::cli

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,13 +48,8 @@ struct SimulateOptions {
   bool speculates() const { return limits.speculation != SpeculationKind::Off; }
 };
 
-std::optional<std::string> countError(const char* flag, int value, int least) {
-  if (value >= least && value <= kMaxEngines) return std::nullopt;
-  return fmt::format("{} is {}; it takes {} to {}", flag, value, least, kMaxEngines);
-}
-
 std::optional<std::string> amountError(const char* flag, double value, bool mayBeZero) {
-  if (value > 0.0 && value < 1e9) return std::nullopt;
+  if (value > 0.0 && value <= 1e9) return std::nullopt;
   if (mayBeZero && value == 0.0) return std::nullopt;
   return fmt::format("{} is {}; it takes numbers {} to 1e9", flag, value,
                      mayBeZero ? "from 0" : "above 0");
@@ -83,10 +79,6 @@ std::optional<std::string> usageError(const SimulateOptions& options) {
   if (const auto checked = checkSchedulerLimits(options.limits); !checked) {
     return "--" + checked.error().message;
   }
-  if (auto wrong = countError("--tensor-parallel", options.tensorParallel, 1)) return wrong;
-  if (auto wrong = countError("--replicas", options.replicas, 1)) return wrong;
-  if (auto wrong = countError("--prefill-pool", options.prefillPool, 0)) return wrong;
-  if (auto wrong = countError("--decode-pool", options.decodePool, 0)) return wrong;
   if ((options.prefillPool > 0) != (options.decodePool > 0)) {
     return "--prefill-pool and --decode-pool go together";
   }
@@ -97,10 +89,6 @@ std::optional<std::string> usageError(const SimulateOptions& options) {
   if (auto wrong = amountError("--price-per-hour", options.pricePerHour, true)) return wrong;
   if (auto wrong = amountError("--slo-ttft-ms", options.sloTtftMs, true)) return wrong;
   if (auto wrong = amountError("--slo-tpot-ms", options.sloTpotMs, true)) return wrong;
-  if (options.maxTokens < 1) {
-    return fmt::format("--max-tokens is {}; it takes a whole number of at least 1",
-                       options.maxTokens);
-  }
   return speculationError(options);
 }
 
@@ -311,24 +299,29 @@ CommandRun setUpSimulate(CLI::App& app) {
   const auto options = std::make_shared<SimulateOptions>();
   FlagSet flags(app);
   addDeploymentFlags(flags, options->deployment);
-  flags.whole("--tensor-parallel", options->tensorParallel, "devices that share every layer");
-  flags.whole("--replicas", options->replicas, "engines behind a router");
-  flags.whole("--prefill-pool", options->prefillPool, "engines that only prefill");
-  flags.whole("--decode-pool", options->decodePool, "engines that only decode");
-  flags.number("--link-gbps", options->linkGbps, "gigabytes a second from a prefill engine");
-  flags.number("--price-per-hour", options->pricePerHour, "price of a device for an hour");
+  flags.whole("--tensor-parallel", options->tensorParallel, 1, kMaxEngines,
+              "devices that share every layer");
+  flags.whole("--replicas", options->replicas, 1, kMaxEngines, "engines behind a router");
+  flags.whole("--prefill-pool", options->prefillPool, 0, kMaxEngines, "engines that only prefill");
+  flags.whole("--decode-pool", options->decodePool, 0, kMaxEngines, "engines that only decode");
+  flags.positive("--link-gbps", options->linkGbps,
+                 "numbers above 0 to 1e9 (gigabytes a second from a prefill engine)");
+  flags.number("--price-per-hour", options->pricePerHour,
+               "numbers from 0 to 1e9 (price of a device for an hour)");
   flags.text("--draft-card", options->draftCard, "the model card that drafts");
   flags.text("--acceptance", options->acceptance,
              "probability of a guess, or the document of `run --json`");
   flags.text("--predict", options->predictPath,
              "what `bench --json` wrote: its steps beside what the cost model says of them");
-  flags.number("--slo-ttft-ms", options->sloTtftMs, "target of requests that state none");
-  flags.number("--slo-tpot-ms", options->sloTpotMs, "target of requests that state none");
+  flags.number("--slo-ttft-ms", options->sloTtftMs,
+               "numbers from 0 to 1e9 (target of requests that state none)");
+  flags.number("--slo-tpot-ms", options->sloTpotMs,
+               "numbers from 0 to 1e9 (target of requests that state none)");
   addWorkloadFlags(flags, options->workload);
   addSchedulingFlags(flags, options->limits);
   addModelFlag(flags, options->tokenizer);
-  flags.whole("--seed", options->seed, "a whole number from 0 to 18446744073709551615");
-  flags.whole("--max-tokens", options->maxTokens, "a whole number of at least 1");
+  flags.whole("--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max());
+  flags.whole("--max-tokens", options->maxTokens, 1, std::numeric_limits<std::int64_t>::max());
   flags.toggle("--json", options->isJson, "one JSON document: vLLM's keys, engine, refusals, cost");
   return [options](CliIo& io) { return runSimulate(io, *options); };
 }

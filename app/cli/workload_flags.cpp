@@ -26,6 +26,13 @@ auto into(T& target, bool& isGiven, Parse parse) {
   };
 }
 
+auto wholeInto(std::int64_t& target, bool& isGiven, std::int64_t least, std::int64_t most) {
+  return [&target, &isGiven, least, most](const std::string& value) {
+    isGiven = true;
+    return parseWhole(value, target, least, most);
+  };
+}
+
 template <typename T>
 auto numberInto(T& target, bool& isGiven) {
   return [&target, &isGiven](const std::string& value) {
@@ -40,7 +47,8 @@ void addWorkloadFlags(FlagSet& flags, WorkloadFlags& workload) {
   DrawnWorkloadSpec& drawn = workload.drawn;
   bool& isGiven = workload.hasDrawFlags;
   flags.text("--workload", workload.path, "a workload file, or - for standard input");
-  flags.custom("--requests", "a whole number of at least 1", numberInto(drawn.requests, isGiven));
+  flags.custom("--requests", wholeNumbers<std::int64_t>(1, kMaxDrawnRequests),
+               wholeInto(drawn.requests, isGiven, 1, kMaxDrawnRequests));
   flags.custom("--arrival", "closed, poisson, gamma or ramp",
                into(drawn.arrivals.kind, isGiven, parseArrival));
   flags.custom("--rate", "requests a second, 0.000001 to 1000000",
@@ -51,8 +59,8 @@ void addWorkloadFlags(FlagSet& flags, WorkloadFlags& workload) {
                into(drawn.promptLengths, isGiven, parseLengths));
   flags.custom("--output-lengths", "fixed:N, uniform:A:B or lognormal:MU:SIGMA, in tokens",
                into(drawn.outputLengths, isGiven, parseLengths));
-  flags.custom("--shared-prefix", "a whole number of at least 0",
-               numberInto(drawn.sharedPrefix, isGiven));
+  flags.custom("--shared-prefix", wholeNumbers<std::int64_t>(0, kMaxSharedPrefix),
+               wholeInto(drawn.sharedPrefix, isGiven, 0, kMaxSharedPrefix));
 }
 
 std::optional<std::string> workloadFlagsError(const WorkloadFlags& workload) {

@@ -9,13 +9,6 @@ namespace engine {
 
 namespace {
 
-constexpr int kMaxThreads = 1024;
-constexpr int kMaxBlockSize = 4096;
-constexpr int kMaxBatchedTokens = 1 << 20;
-constexpr int kMaxSeqs = 1 << 16;
-constexpr int kMaxSpeculativeTokens = 64;
-constexpr double kMaxQueueDelayMs = 60'000.0;
-
 Result<void> checkRange(const char* knob, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return {};
   return Error{ErrorCode::InvalidArgument,
@@ -40,7 +33,7 @@ Result<void> checkLoadConfig(const LoadConfig& config) {
                              config.blockSize, kMaxBlockSize)};
   }
   TRY_VOID(checkNotNegative("kv-memory", config.kvMemoryBytes));
-  TRY_VOID(checkRange("kv-blocks", config.kvBlocks, 0, std::int64_t{1} << 30));
+  TRY_VOID(checkRange("kv-blocks", config.kvBlocks, 0, kMaxKvBlocks));
   TRY_VOID(checkNotNegative("swap-memory", config.swapMemoryBytes));
   return {};
 }

@@ -24,6 +24,15 @@ enum class PolicyKind : std::uint8_t { Fcfs, Priority, Slo };
 enum class SpeculationKind : std::uint8_t { Off, Ngram, Draft };
 
 // Needs reload.
+// The greatest values that the checks below take.
+inline constexpr int kMaxThreads = 1024;
+inline constexpr int kMaxBlockSize = 4096;
+inline constexpr std::int64_t kMaxKvBlocks = std::int64_t{1} << 30;
+inline constexpr int kMaxBatchedTokens = 1 << 20;
+inline constexpr int kMaxSeqs = 1 << 16;
+inline constexpr int kMaxSpeculativeTokens = 64;
+inline constexpr double kMaxQueueDelayMs = 60'000.0;
+
 struct LoadConfig {
   std::string modelPath;
   DeviceKind device = DeviceKind::Auto;

@@ -71,14 +71,13 @@ double rampShare(std::int64_t i, std::int64_t n) {
 }  // namespace
 
 Result<void> checkDrawnWorkload(const DrawnWorkloadSpec& spec) {
-  constexpr std::int64_t kMaxRequests = 1'000'000, kMaxSharedPrefix = 1 << 24;
   constexpr double kLeastRate = 1e-6, kMostRate = 1e6, kLeastBurstiness = 0.01, kMostBurstiness = 1000;
   const auto isWithin = [](double value, double low, double high) {  // false for NaN
     return value >= low && value <= high;
   };
   const auto wrong = [](std::string sentence) { return Error{ErrorCode::InvalidArgument, std::move(sentence)}; };
-  if (spec.requests < 1 || spec.requests > kMaxRequests) {
-    return wrong(fmt::format("requests is {}; it takes 1 to {}", spec.requests, kMaxRequests));
+  if (spec.requests < 1 || spec.requests > kMaxDrawnRequests) {
+    return wrong(fmt::format("requests is {}; it takes 1 to {}", spec.requests, kMaxDrawnRequests));
   }
   if (!isWithin(spec.arrivals.ratePerSecond, kLeastRate, kMostRate)) {
     return wrong(fmt::format("rate is {}; it takes {} to {}", spec.arrivals.ratePerSecond, kLeastRate, kMostRate));

@@ -31,6 +31,9 @@ struct LengthSpec {
   double a = 128, b = 0;
 };
 
+// The greatest values that checkDrawnWorkload takes.
+inline constexpr std::int64_t kMaxDrawnRequests = 1'000'000, kMaxSharedPrefix = 1 << 24;
+
 struct DrawnWorkloadSpec {
   std::int64_t requests = 16;
   ArrivalSpec arrivals;

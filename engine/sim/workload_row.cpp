@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <system_error>
+#include <utility>
 
 namespace engine::sim {
 
@@ -38,7 +43,8 @@ Result<std::int64_t> wholeOf(const ordered_json& value,
                              std::int64_t low,
                              std::int64_t high) {
   if (!value.is_number_integer() && !value.is_number_unsigned()) {
-    return fault(field, "must be a whole number");
+    return fault(field, fmt::format("is {}, must be a whole number from {} to {}", shortDump(value),
+                                    low, high));
   }
   // unsigned values beyond int64 must not wrap
   const bool isHuge = value.is_number_unsigned() &&
@@ -148,34 +154,72 @@ Result<SloTarget> sloOf(const ordered_json& value) {
   return slo;
 }
 
+// Where a field with a fraction goes; null for other fields.
+float* floatOf(std::string_view key, SamplingParams& sampling) {
+  const std::pair<std::string_view, float*> fields[] = {
+      {"temperature", &sampling.temperature},
+      {"top_p", &sampling.topP},
+      {"min_p", &sampling.minP},
+      {"typical_p", &sampling.typicalP},
+      {"repetition_penalty", &sampling.repetitionPenalty},
+      {"presence_penalty", &sampling.presencePenalty},
+      {"frequency_penalty", &sampling.frequencyPenalty},
+      {"length_penalty", &sampling.lengthPenalty}};
+  const auto found = std::ranges::find(fields, key, &std::pair<std::string_view, float*>::first);
+  return found == std::end(fields) ? nullptr : found->second;
+}
+
+Result<float> floatOf(const ordered_json& value, std::string_view field) {
+  constexpr double kAny = std::numeric_limits<float>::max();
+  const double number = TRY(numberOf(value, field, -kAny, kAny));
+  const auto narrow = static_cast<float>(number);
+  if (field == "repetition_penalty" && narrow == 0.0f && number != 0.0) {
+    return fault(field, fmt::format("is {}, which is 0 in 32-bit floating point; it takes values "
+                                    "above 0 up to 10",
+                                    number));
+  }
+  return narrow;
+}
+
+// {"5": -1.5}: what is added to the logits of tokens, in place of what the defaults add.
+Result<void> setBias(const ordered_json& value, SamplingParams& sampling) {
+  if (!value.is_object()) {
+    return fault("logit_bias", "must be an object of token ids and numbers, as {\"5\": -1.5}");
+  }
+  sampling.logitBias.clear();
+  for (const auto& [key, bias] : value.items()) {
+    TokenId id = 0;
+    const char* end = key.data() + key.size();
+    const auto [stop, failure] = std::from_chars(key.data(), end, id);
+    if (failure != std::errc() || stop != end || id < 0) {
+      return fault("logit_bias", fmt::format("names token {}, must name ids from 0 to {}",
+                                             shortDump(ordered_json(key)),
+                                             std::numeric_limits<TokenId>::max()));
+    }
+    sampling.logitBias.emplace_back(id, TRY(floatOf(bias, fmt::format("logit_bias.{}", id))));
+  }
+  return {};
+}
+
 // Sampling values are read here and their ranges checked once, by checkSamplingParams.
 Result<bool> setSampling(const std::string& key, const ordered_json& value, SamplingParams& sampling) {
-  constexpr double kAny = std::numeric_limits<float>::max();
-  const auto number = [&]() { return numberOf(value, key, -kAny, kAny); };
-  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
-  if (key == "temperature") {
-    sampling.temperature = static_cast<float>(TRY(number()));
-  } else if (key == "top_p") {
-    sampling.topP = static_cast<float>(TRY(number()));
-  } else if (key == "min_p") {
-    sampling.minP = static_cast<float>(TRY(number()));
-  } else if (key == "repetition_penalty") {
-    sampling.repetitionPenalty = static_cast<float>(TRY(number()));
+  if (float* target = floatOf(key, sampling)) {
+    *target = TRY(floatOf(value, key));
+  } else if (key == "logit_bias") {
+    TRY_VOID(setBias(value, sampling));
   } else if (key == "top_k") {
-    sampling.topK = TRY(wholeOf(value, key, kLow, kHigh));
+    sampling.topK = TRY(wholeOf(value, key, 0, kMaxTopK));
   } else if (key == "max_tokens") {
     sampling.maxTokens = TRY(wholeOf(value, key, 1, kHigh));
   } else if (key == "seed") {
     sampling.seed = TRY(seedOf(value, key));
   } else if (key == "n") {
-    sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, kMostInt)));
+    sampling.n = static_cast<int>(TRY(wholeOf(value, key, 1, kMaxChoices)));
   } else if (key == "best_of") {
-    sampling.bestOf = static_cast<int>(TRY(wholeOf(value, key, 1, kMostInt)));
+    sampling.bestOf = static_cast<int>(TRY(wholeOf(value, key, 1, kMaxChoices)));
   } else if (key == "beam_width") {
-    sampling.beamWidth = static_cast<int>(TRY(wholeOf(value, key, 0, kMostInt)));
-  } else if (key == "length_penalty") {
-    sampling.lengthPenalty = static_cast<float>(TRY(number()));
+    sampling.beamWidth = static_cast<int>(TRY(wholeOf(value, key, 0, kMaxBeamWidth)));
   } else if (key == "early_stopping") {
     if (!value.is_boolean()) return fault(key, "must be true or false");
     sampling.earlyStopping = value.get<bool>();

@@ -13,6 +13,7 @@ struct Parsed {
   engine::EngineConfig config;
   SamplingFlags sampling;
   std::string error;  // empty = exit code 0
+  std::string help;
 };
 
 Parsed parse(std::vector<std::string> arguments) {
@@ -21,6 +22,7 @@ Parsed parse(std::vector<std::string> arguments) {
   FlagSet flags(app);
   app::cli::addEngineFlags(flags, parsed.config);
   app::cli::addSamplingFlags(flags, parsed.sampling);
+  parsed.help = app.help();
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);
@@ -47,6 +49,10 @@ class TestCliFlags : public QObject {
   void theEndsOfEachRangeAreTaken();
   void outOfRangeNamesFlagValueAndLimits_data();
   void outOfRangeNamesFlagValueAndLimits();
+  void wholeNumbersNameBothEnds_data();
+  void wholeNumbersNameBothEnds();
+  void whatIsTooSmallForAFloatIsZero();
+  void aWrongEnvironmentIsSaidLikeAFlag();
   void whatIsNotBuiltSaysSo_data();
   void whatIsNotBuiltSaysSo();
   void stopAndBiasCollectAndTheOthersTakeTheLast();
@@ -202,27 +208,23 @@ void TestCliFlags::outOfRangeNamesFlagValueAndLimits_data() {
   row("--presence-penalty", "-2.5", "2");
   row("--presence-penalty", "nan", "2");
   row("--frequency-penalty", "3", "2");
-  row("--max-tokens", "0", "at least 1");
-  row("--max-tokens", "-3", "at least 1");
-  row("--max-tokens", "1.5", "at least 1");
-  row("--max-tokens", "", "at least 1");
+  row("--max-tokens", "0", "1 to 9223372036854775807");
+  row("--max-tokens", "-3", "1 to 9223372036854775807");
+  row("--max-tokens", "1.5", "1 to 9223372036854775807");
+  row("--max-tokens", "", "1 to 9223372036854775807");
   row("--logit-bias", "1000=1", "999");
   row("--logit-bias", "-1=1", "0");
-  row("--logit-bias", "5=nan", "finite");
-  row("--logit-bias", "5", "finite");
+  row("--logit-bias", "5=nan", "of token 5 is nan; it takes -3.4028235e+38 to 3.4028235e+38");
+  row("--logit-bias", "5=1e39", "is 5=1e39; it takes ID=B, a token id and a number from -3.4028235e+38 to 3.4028235e+38");
+  row("--length-penalty", "1e39", "is 1e39; it takes -3.4028235e+38 to 3.4028235e+38");
+  row("--logit-bias", "5", "3.4028235e+38");
   row("--seed", "-1", "18446744073709551615");
   row("--best-of", "0", "at least --n");
-  row("--best-of", "-1", "at least");
-  row("--best-of", "two", "at least");
-  row("--best-of", "99999999999", "at least");
-  row("--n", "0", "1");
-  row("--n", "-1", "1");
-  row("--n", "99999999999", "1");
-  row("--beam-width", "-1", "0");
+  row("--best-of", "two", "1 to 1024");
   row("--priority", "2147483648", "2147483647");
   row("--priority", "low", "2147483647");
   row("--seed", "18446744073709551616", "18446744073709551615");
-  row("--max-tokens", "9223372036854775808", "at least 1");
+  row("--max-tokens", "9223372036854775808", "1 to 9223372036854775807");
   row("--threads", "1025", "1024");
   row("--max-context", "-1", "0");
   row("--max-context", "9223372036854775808", "0");
@@ -257,6 +259,86 @@ void TestCliFlags::outOfRangeNamesFlagValueAndLimits() {
   QVERIFY2(error.find(limit.toStdString()) != std::string::npos, error.c_str());
   const QString shown = flag == "--logit-bias" || value == "1e30" ? QString() : value;
   QVERIFY2(error.find(shown.toStdString()) != std::string::npos, error.c_str());
+}
+
+void TestCliFlags::wholeNumbersNameBothEnds_data() {
+  QTest::addColumn<QString>("flag");
+  QTest::addColumn<QString>("least");
+  QTest::addColumn<QString>("most");
+  const auto row = [](const char* flag, const char* least, const char* most) {
+    QTest::newRow(flag) << flag << least << most;
+  };
+  const char* mostTokens = "9223372036854775807";
+  row("--threads", "0", "1024");
+  row("--max-context", "0", mostTokens);
+  row("--kv-blocks", "0", "1073741824");
+  row("--max-batch", "1", "65536");
+  row("--max-seqs", "1", "65536");
+  row("--max-batched-tokens", "1", "1048576");
+  row("--prefill-chunk", "0", "1048576");
+  row("--long-prefill-threshold", "0", "1048576");
+  row("--speculative-tokens", "1", "64");
+  row("--top-k", "0", "2147483647");
+  row("--seed", "0", "18446744073709551615");
+  row("--max-tokens", "1", mostTokens);
+  row("--n", "1", "1024");
+  row("--best-of", "1", "1024");
+  row("--beam-width", "0", "256");
+  row("--priority", "-2147483648", "2147483647");
+}
+
+void TestCliFlags::wholeNumbersNameBothEnds() {
+  QFETCH(QString, flag);
+  QFETCH(QString, least);
+  QFETCH(QString, most);
+  for (const QString& end : {least, most}) {
+    const std::string error = parse({flag.toStdString(), end.toStdString()}).error;
+    QVERIFY2(error.find(" is " + end.toStdString() + "; it takes") == std::string::npos, error.c_str());
+  }
+  const std::string ends = QString("a whole number from %1 to %2").arg(least, most).toStdString();
+  for (const char* value : {"-2147483649", "18446744073709551616", "99999999999999999999", "many", "1.5"}) {
+    const std::string error = parse({flag.toStdString(), value}).error;
+    QVERIFY2(error.starts_with(flag.toStdString() + " is " + value + "; it takes " + ends), error.c_str());
+  }
+  QString help = QString::fromStdString(parse({}).help).simplified();
+  QVERIFY2(help.contains(flag + " " + QString::fromStdString(ends)) || help.contains(QString::fromStdString(ends)),
+           qPrintable(help));
+}
+
+// As near to 0 as a float comes: a temperature of 0 is the likeliest token.
+void TestCliFlags::whatIsTooSmallForAFloatIsZero() {
+  for (const char* value : {"1e-300", "1e-99999999999999999999", "0.00000000000000000000000000000000000000000000000001"}) {
+    const Parsed parsed = parse({"--temperature", value, "--top-p", value, "--logit-bias", std::string("5=-") + value});
+    QCOMPARE(parsed.error, std::string());
+    QCOMPARE(parsed.sampling.params.temperature, 0.0f);
+    QCOMPARE(parsed.sampling.params.topP, 0.0f);
+    QCOMPARE(parsed.sampling.params.logitBias.front().second, 0.0f);
+  }
+  QCOMPARE(parse({"--repetition-penalty", "1e-300"}).error,
+           std::string("--repetition-penalty is 1e-300, which is 0 in 32-bit floating point; it takes values above 0 "
+                       "up to 10"));
+  QCOMPARE(parse({"--repetition-penalty", "0e-300"}).error,
+           std::string("--repetition-penalty is 0; it takes values above 0 up to 10"));
+  // a great one is none
+  for (const char* value : {"1e300", "1e99999999999999999999", "100000000000000000000000000000000000000000e3"}) {
+    QCOMPARE(parse({"--temperature", value}).error,
+             std::string("--temperature is ") + value + "; it takes 0 to 2 (0: the likeliest token)");
+  }
+}
+
+void TestCliFlags::aWrongEnvironmentIsSaidLikeAFlag() {
+  const auto cleanup = qScopeGuard([] {
+    qunsetenv("TESSERA_ISA");
+    qputenv("TESSERA_PACKED_CACHE", "off");
+  });
+  qputenv("TESSERA_ISA", "foo");
+  const std::string isa = parse({}).error;
+  QVERIFY2(isa.starts_with("TESSERA_ISA is \"foo\"; it takes auto, reference"), isa.c_str());
+  QCOMPARE(parse({"--isa", "reference"}).error, std::string());  // which asks nobody
+  qunsetenv("TESSERA_ISA");
+  qputenv("TESSERA_PACKED_CACHE", "rel/dir");
+  const std::string folder = parse({}).error;
+  QVERIFY2(folder.starts_with("TESSERA_PACKED_CACHE is \"rel/dir\"; it takes on, off"), folder.c_str());
 }
 
 void TestCliFlags::whatIsNotBuiltSaysSo_data() {

@@ -488,7 +488,7 @@ void TestCliGenerate::packedWeightsThatCannotBeKeptAreSaid() {
   QVERIFY2(holds(outcome.err, "are not kept in " + folder), outcome.err.c_str());
   qputenv("TESSERA_PACKED_CACHE", "maybe");
   const CliOutcome refused = runCli(question);
-  QVERIFY(refused.isCleanFailure(1));
+  QVERIFY(refused.isCleanFailure(2));
   QVERIFY2(holds(refused.err, "TESSERA_PACKED_CACHE is \"maybe\""), refused.err.c_str());
 }
 

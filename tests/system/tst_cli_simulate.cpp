@@ -66,7 +66,7 @@ class CliSimulateTest : public QObject {
     QTest::addColumn<QStringList>("flags");
     QTest::addColumn<QString>("part");
     QTest::newRow("degree") << QStringList{"--tensor-parallel", "0"} << "--tensor-parallel is 0";
-    QTest::newRow("replicas") << QStringList{"--replicas", "5000"} << "it takes 1 to 1024";
+    QTest::newRow("replicas") << QStringList{"--replicas", "5000"} << "it takes a whole number from 1 to 1024";
     QTest::newRow("half a pool") << QStringList{"--prefill-pool", "1"} << "go together";
     QTest::newRow("two ways") << QStringList{"--prefill-pool", "1", "--decode-pool", "1",
                                              "--replicas", "2"}
@@ -200,9 +200,9 @@ class CliSimulateTest : public QObject {
   void aPlanTakesNoZeroForAbsent_data() {
     QTest::addColumn<QStringList>("flags");
     QTest::addColumn<QString>("part");
-    QTest::newRow("users") << QStringList{"--users", "0"} << "--users is 0; it takes 1 to 100000";
+    QTest::newRow("users") << QStringList{"--users", "0"} << "--users is 0; it takes a whole number from 1 to 100000";
     QTest::newRow("rate") << QStringList{"--rate", "0"} << "--rate is 0; it takes numbers above 0";
-    QTest::newRow("output") << QStringList{"--users", "1", "--output-tokens", "0"} << "--output-tokens is 0; it takes 1 to";
+    QTest::newRow("output") << QStringList{"--users", "1", "--output-tokens", "0"} << "--output-tokens is 0; it takes a whole number from 1 to";
     QTest::newRow("all output") << QStringList{"--users", "1", "--length", "64", "--output-tokens", "64"}
                                 << "--output-tokens is 64; it takes 1 to 63";
     QTest::newRow("ttft") << QStringList{"--users", "1", "--slo-ttft-ms", "0"} << "--slo-ttft-ms is 0";

@@ -52,6 +52,19 @@ class WorkloadFileTest : public QObject {
     QTest::newRow("out of range") << good + "{\"prompt\":\"a\",\"temperature\":3}" << QByteArray("row 2: ");
     QTest::newRow("no tokens") << good + "{\"prompt\":\"a\",\"max_tokens\":0}" << QByteArray("\"max_tokens\" is 0");
     QTest::newRow("too large to fit") << good + "{\"prompt\":\"a\",\"top_k\":18446744073709551615}" << QByteArray("\"top_k\" is");
+    const auto field = [&](const char* row, const QByteArray& json, const char* says) {
+      QTest::newRow(row) << good + "{\"prompt\":\"a\"," + json + "}" << QByteArray(says);
+    };
+    field("typical", R"("typical_p":1.5)", "typical-p is 1.5; it takes 0 to 1");
+    field("presence", R"("presence_penalty":-3)", "presence-penalty is -3; it takes -2 to 2");
+    field("too small", R"("repetition_penalty":1e-300)", "\"repetition_penalty\" is 1e-300, which is 0 in 32-bit");
+    field("bias list", R"("logit_bias":[5])", "\"logit_bias\" must be an object of token ids and numbers");
+    field("bias word", R"("logit_bias":{"the":1})", "\"logit_bias\" names token \"the\", must name ids from 0 to 2147483647");
+    field("bias id", R"("logit_bias":{"-1":1})", "names token \"-1\"");
+    field("bias text", R"("logit_bias":{"5":"1"})", "\"logit_bias.5\" must be a number");
+    field("bias range", R"("logit_bias":{"5":1e39})", "\"logit_bias.5\" is 1e+39, must be from -3.4028");
+    field("many answers", R"("n":100000000000)", "\"n\" is 100000000000, must be from 1 to 1024");
+    field("more than fit", R"("top_k":99999999999999999999)", "must be a whole number from 0 to 2147483647");
     QTest::newRow("empty ids") << good + "{\"prompt_ids\":[]}" << QByteArray("non-empty");
     QTest::newRow("messages of another type") << good + "{\"messages\":5}" << QByteArray("row 2: \"messages\" must be a list");
     QTest::newRow("empty file") << QByteArray(" \n\n") << QByteArray("empty");
@@ -83,6 +96,23 @@ class WorkloadFileTest : public QObject {
       QVERIFY2(workload.error().message.find("0 to 18446744073709551615") != std::string::npos,
                workload.error().message.c_str());
     }
+  }
+
+  void everySamplingFlagIsAField() {
+    SamplingParams defaults;
+    defaults.logitBias = {{1, 1.0f}};
+    const auto workload = parseWorkload(
+        R"({"prompt":"Hi","temperature":1e-300,"typical_p":0.25,"presence_penalty":-2,"frequency_penalty":1.5,)"
+        R"("logit_bias":{"5":-1.5,"7":100}})"
+        "\n{\"prompt\":\"Ho\"}", defaults);
+    QVERIFY2(workload.isOk(), workload.isOk() ? "" : workload.error().message.c_str());
+    const SamplingParams& given = workload->requests[0].sampling;
+    QCOMPARE(given.temperature, 0.0f);
+    QCOMPARE(given.typicalP, 0.25f);
+    QCOMPARE(given.presencePenalty, -2.0f);
+    QCOMPARE(given.frequencyPenalty, 1.5f);
+    QCOMPARE(given.logitBias, (std::vector<std::pair<TokenId, float>>{{5, -1.5f}, {7, 100.0f}}));
+    QCOMPARE(workload->requests[1].sampling.logitBias, defaults.logitBias);
   }
 
   void noTwoRequestsHaveOneId() {
