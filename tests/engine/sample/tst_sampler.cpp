@@ -313,10 +313,19 @@ class TestSampler : public QObject {
         }
       }
     }
-    tiles[2].isFinite = false;  // the row is looked at, and finds nothing wrong: the tile is believed
+  }
+
+  void aTileThatIsNotFiniteIsAnErrorToo() {
+    std::vector<float> row = randomRow(300, 10);
+    row[299] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<TileSummary> tiles = {summarizeTile(row.data(), kColumnTile),
+                                            summarizeTile(row.data() + kColumnTile, 44)};
+    SamplingParams params;
     DrawRequest request{row, &params};
     request.tiles = tiles;
-    QVERIFY(!Sampler().sample(request).isOk());
+    const auto token = Sampler().sample(request);
+    QVERIFY(!token.isOk());
+    QVERIFY(token.error().message.find("token 299") != std::string::npos);
   }
 
   // A sort of the same row, in the same run, is what no draw may cost.
