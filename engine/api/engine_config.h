@@ -23,7 +23,6 @@ enum class PreemptionKind : std::uint8_t { Recompute, Swap };
 enum class PolicyKind : std::uint8_t { Fcfs, Priority, Slo };
 enum class SpeculationKind : std::uint8_t { Off, Ngram, Draft };
 
-// Needs reload.
 // The greatest values that the checks below take.
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxBlockSize = 4096;
@@ -33,6 +32,7 @@ inline constexpr int kMaxSeqs = 1 << 16;
 inline constexpr int kMaxSpeculativeTokens = 64;
 inline constexpr double kMaxQueueDelayMs = 60'000.0;
 
+// Needs reload.
 struct LoadConfig {
   std::string modelPath;
   DeviceKind device = DeviceKind::Auto;

@@ -26,8 +26,7 @@ struct DrawRequest {
   std::uint64_t sample = 0;               // which child of a request with n > 1
   std::int64_t position = 0;              // of the new token in its sequence
   bool wantRowHash = false;
-  std::span<const TileSummary> tiles =
-      {};  // what is known of each of the logits' tiles, or nothing
+  std::span<const TileSummary> tiles = {};  // what is known of the logits' tiles, or nothing
 };
 
 // One thread at a time; keeps scratch of one row.

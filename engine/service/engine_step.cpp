@@ -202,7 +202,7 @@ void EngineStep::sampleRow(std::size_t row, const LogitsRow& logits, sample::Sam
   CHECK(served != nullptr);
   if (served->isBeam()) return sampleBeam(row, logits, sampler);
   const speculate::RunContext context = contextOf(*served, planned);
-  const Result<void> verified = 
+  const Result<void> verified =
       speculate::verifyNext(sampler, context, logits.logits, outcome.run, logits.tiles);
   if (!verified) {
     outcome.failure = verified.error();
