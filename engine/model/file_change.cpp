@@ -16,4 +16,9 @@ Error FileChange::error(std::string_view when) const {
   return fileError(ErrorCode::CorruptFile, path, what);
 }
 
+Result<void> FileChange::check(std::string_view when) const {
+  if (isNone()) return {};
+  return error(when);
+}
+
 }  // namespace engine::model

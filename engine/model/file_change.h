@@ -27,6 +27,8 @@ struct FileChange {
 
   // CorruptFile: "dir/model.gguf: was cut short from 20 to 10 bytes " and `when`.
   Error error(std::string_view when) const;
+  // That error, unless nothing happened.
+  Result<void> check(std::string_view when) const;
 };
 
 }  // namespace engine::model

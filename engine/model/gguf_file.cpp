@@ -214,8 +214,7 @@ Result<void> GgufFile::checkTensorCount() const {
 Result<GgufFile> GgufFile::openPart(const std::string& path) {
   const MappedFile mapped = TRY(MappedFile::open(path));
   auto file = readFile(path, mapped);
-  // that explains whatever was found wrong
-  if (const FileChange change = mapped.change(); !change.isNone()) return change.error(kWhileRead);
+  TRY_VOID(mapped.change().check(kWhileRead));  // that explains whatever was found wrong
   return file;
 }
 

@@ -12,7 +12,7 @@ namespace {
 // against it.
 template <typename T>
 Result<T> unlessChanged(const GgufFile& file, Result<T> read) {
-  if (const FileChange change = file.change(); !change.isNone()) return change.error(kWhileRead);
+  TRY_VOID(file.change().check(kWhileRead));
   return read;
 }
 

@@ -58,7 +58,7 @@ Result<Inspection> inspectModel(const std::string& path) {
   listTensors(*file, out);
   const Result<void> vocabulary = judgeVocabulary(*file, out);
   const Result<void> decoder = judgeDecoder(*file, out);
-  if (const FileChange change = file->change(); !change.isNone()) return change.error(kWhileRead);
+  TRY_VOID(file->change().check(kWhileRead));
   out.isSupported = decoder.isOk() && vocabulary.isOk();
   if (!vocabulary) out.reason = vocabulary.error().message;
   if (!decoder) out.reason = decoder.error().message;  // says more than the vocabulary's

@@ -73,9 +73,7 @@ void releaseFiles(const Facts& facts) {
 // What was made of a file that changed meanwhile is made of neither content.
 Result<void> checkFiles(const Facts& facts) {
   for (const model::WeightSource* source : {facts.source.get(), facts.draftSource.get()}) {
-    if (source == nullptr) continue;
-    const model::FileChange change = source->change();
-    if (!change.isNone()) return change.error(model::kWhileRead);
+    if (source) TRY_VOID(source->change().check(model::kWhileRead));
   }
   return {};
 }
