@@ -19,7 +19,6 @@ namespace {
 
 using namespace engine;
 
-constexpr std::int64_t kMostTokens = std::numeric_limits<std::int64_t>::max();
 
 // Before the other flags, which so have the last word.
 void addPresetFlag(FlagSet& flags, EngineConfig& config) {
@@ -80,7 +79,7 @@ std::string asFlag(const Error& error) {
 }  // namespace
 
 void addCacheFlags(FlagSet& flags, LoadConfig& load) {
-  flags.whole("--max-context", load.maxContext, 0, kMostTokens, "0: the model's");
+  flags.whole("--max-context", load.maxContext, 0, kMostOfAny, "0: the model's");
   flags.choice<AllocatorKind>(
       "--allocator", load.allocator,
       {{"paged", AllocatorKind::Paged}, {"contiguous", AllocatorKind::Contiguous}});
@@ -152,7 +151,7 @@ void addSamplingFlags(FlagSet& flags, SamplingFlags& sampling) {
   flags.texts("--stop", params.stop, "text that ends the answer");
   flags.toggle("--ignore-eos", params.ignoreEos, "go on past end tokens");
   flags.whole("--seed", params.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  flags.whole("--max-tokens", params.maxTokens, 1, kMostTokens);
+  flags.whole("--max-tokens", params.maxTokens, 1, kMostOfAny);
   flags.custom("--n", wholeNumbers(1, kMaxChoices), [&sampling](const std::string& value) {
     sampling.namesN = true;
     return parseWhole(value, sampling.params.n, 1, kMaxChoices);

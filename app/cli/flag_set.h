@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -16,6 +17,9 @@
 #include "app/cli/number_text.h"
 
 namespace app::cli {
+
+// The upper end of a count that has none of its own.
+inline constexpr std::int64_t kMostOfAny = std::numeric_limits<std::int64_t>::max();
 
 // Flag names are given with their dashes ("--top-k"). A value that does not parse stops parsing
 // with

@@ -22,7 +22,6 @@ namespace {
 using namespace engine;
 
 constexpr std::int64_t kMaxUsers = 100'000;
-constexpr std::int64_t kMostTokens = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostSeqs = 4096;  // a plan is not held to the limit of one small engine
 
 struct PlanOptions {
@@ -132,9 +131,9 @@ CommandRun setUpPlan(CLI::App& app) {
   options->limits.maxBatchedTokens = 2 * kMostSeqs;
   FlagSet flags(app);
   addDeploymentFlags(flags, options->deployment);
-  flags.whole("--length", options->length, 2, kMostTokens,
+  flags.whole("--length", options->length, 2, kMostOfAny,
               "tokens of a user at the end, answer included; default 8192");
-  flags.whole("--output-tokens", options->outputTokens, 1, kMostTokens,
+  flags.whole("--output-tokens", options->outputTokens, 1, kMostOfAny,
               "of --length the answer; default 256, at most half");
   flags.whole("--users", options->users, 1, kMaxUsers, "users at once");
   flags.positive("--rate", options->rate, "numbers above 0 to 1e9 (requests a second)");

@@ -321,7 +321,7 @@ CommandRun setUpSimulate(CLI::App& app) {
   addSchedulingFlags(flags, options->limits);
   addModelFlag(flags, options->tokenizer);
   flags.whole("--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max());
-  flags.whole("--max-tokens", options->maxTokens, 1, std::numeric_limits<std::int64_t>::max());
+  flags.whole("--max-tokens", options->maxTokens, 1, kMostOfAny);
   flags.toggle("--json", options->isJson, "one JSON document: vLLM's keys, engine, refusals, cost");
   return [options](CliIo& io) { return runSimulate(io, *options); };
 }
