@@ -176,6 +176,12 @@ Result<void> drawPrompts(sim::Workload& workload, const RunOptions& options, con
   return resolvePrompts(workload, *tokenizer, options.sampling.params.seed, model.maxContext);
 }
 
+bool hasChats(const sim::Workload& workload) {
+  return std::any_of(workload.requests.begin(), workload.requests.end(), [](const auto& request) {
+    return std::holds_alternative<ChatPrompt>(request.prompt);
+  });
+}
+
 int runRun(CliIo& io, const RunOptions& options) {
   if (const auto wrong = usageError(options)) return failUsage(io, *wrong);
   auto workload = prepareWorkload(io, options);
@@ -195,6 +201,8 @@ int runRun(CliIo& io, const RunOptions& options) {
   if (const auto drawn = drawPrompts(*workload, options, engine.model()); !drawn) {
     return fail(io, drawn.error());
   }
+  const std::string& chatNote = engine.model().chatNote;
+  if (!chatNote.empty() && hasChats(*workload)) warn(io, chatNote);
   const RunOutcome outcome = WorkloadRunner(engine, *workload, options).run();
   for (const std::string& notice : engine.notices()) warn(io, notice);
   return tellOutcome(io, options, outcome);

@@ -47,6 +47,7 @@ struct ModelInfo {
   int numLayers = 0, numHeads = 0, numKvHeads = 0, headDim = 0;
   bool hasChatTemplate = false;
   bool hasTools = false;  // the template offers tools and takes their answers; not recorded in traces
+  std::string chatNote;  // why, when the template is not the file's own; else empty; not recorded either
   std::string backend;  // "CPU"
   std::string isa;      // recipe in force: "avx512vnni"
   std::string isaNote;  // why, when it is not what was asked for or not a fast one; else empty

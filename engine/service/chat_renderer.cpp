@@ -25,6 +25,7 @@ ChatRenderer makeChatRenderer(const text::Vocabulary& vocabulary) {
   ChatRenderer renderer;
   renderer.hasTemplate = own->isOk();
   renderer.readsTools = own->isOk() && own->value().readsTools();
+  if (own->isOk()) renderer.note = own->value().note();
   renderer.render = [defaults, own](const ChatPrompt& prompt) -> Result<text::OriginText> {
     const auto input = TRY(text::ConversationInput::parse(prompt.conversationJson, defaults));
     if (prompt.templateText.empty()) {

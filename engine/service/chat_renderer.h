@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "engine/api/request.h"
 #include "engine/base/result.h"
@@ -15,6 +16,7 @@ struct ChatRenderer {
   std::function<Result<text::OriginText>(const ChatPrompt&)> render;
   bool hasTemplate = false;  // of the model
   bool readsTools = false;   // the model's template does
+  std::string note;          // where it is not the file's own: ChatTemplate::note()
 };
 
 ChatRenderer makeChatRenderer(const text::Vocabulary& vocabulary);

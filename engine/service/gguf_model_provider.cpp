@@ -194,6 +194,7 @@ class GgufOpenedModel final : public OpenedModel {
     info->headDim = config.decoder.headDim;
     info->hasChatTemplate = m_facts.chat.hasTemplate;
     info->hasTools = m_facts.chat.readsTools;
+    info->chatNote = m_facts.chat.note;
     info->backend = backend.device;
     info->isa = backend.isa;
     info->isaNote = backend.note;

@@ -112,10 +112,11 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view templateText) {
 
 Result<ChatTemplate> ChatTemplate::forVocabulary(const Vocabulary& vocabulary) {
   if (!vocabulary.chatTemplate.empty()) return parse(vocabulary.chatTemplate);
-  const std::optional<std::string_view> text = defaultTemplateFor(vocabulary);
-  if (!text) return Error{ErrorCode::Unsupported, "the model file has no chat template"};
-  ChatTemplate result = TRY(parse(*text));
-  result.m_isDefault = true;
+  const std::optional<DefaultTemplate> known = defaultTemplateFor(vocabulary);
+  if (!known) return Error{ErrorCode::Unsupported, "the model file has no chat template"};
+  ChatTemplate result = TRY(parse(known->text));
+  result.m_note = fmt::format("the model file has no chat template; turns are put between {} and {}, which it knows",
+                              known->opening, known->closing);
   return result;
 }
 

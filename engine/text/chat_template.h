@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/base/result.h"
@@ -27,8 +28,8 @@ class ChatTemplate {
   // InvalidArgument with the template's own words for raise_exception, else with line and reason.
   Result<OriginText> render(const ConversationInput& input) const;
 
-  // Whether it is one of ours, because the file has none.
-  bool isDefault() const { return m_isDefault; }
+  // Where it is one of ours because the file has none, the sentence that says so; else empty.
+  const std::string& note() const { return m_note; }
   // Whether it reads content given as a list of parts; it gets plain strings otherwise.
   bool readsParts() const;
   // Whether it offers the tools of a conversation and takes messages of the role "tool".
@@ -39,7 +40,7 @@ class ChatTemplate {
   explicit ChatTemplate(std::shared_ptr<const Program> program) : m_program(std::move(program)) {}
 
   std::shared_ptr<const Program> m_program;
-  bool m_isDefault = false;
+  std::string m_note;
 };
 
 }  // namespace engine::text

@@ -1,14 +1,11 @@
 #include "engine/text/default_templates.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace engine::text {
 
 namespace {
 
 // The format has no system turn: its text opens the first user turn.
-constexpr std::string_view kGemma = R"({%- if tools -%}
+constexpr std::string_view kGemmaText = R"({%- if tools -%}
   {{- raise_exception('The built-in chat template cannot describe tools') -}}
 {%- endif -%}
 {%- set turns = messages -%}
@@ -30,7 +27,7 @@ constexpr std::string_view kGemma = R"({%- if tools -%}
 {%- endif -%}
 )";
 
-constexpr std::string_view kChatMl = R"({%- if tools -%}
+constexpr std::string_view kChatMlText = R"({%- if tools -%}
   {{- raise_exception('The built-in chat template cannot describe tools') -}}
 {%- endif -%}
 {%- for turn in messages -%}
@@ -41,25 +38,28 @@ constexpr std::string_view kChatMl = R"({%- if tools -%}
 {%- endif -%}
 )";
 
-bool hasControlTokens(const Vocabulary& vocabulary, std::initializer_list<std::string_view> names) {
-  return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
-    for (std::size_t i = 0; i < vocabulary.tokens.size() && i < vocabulary.types.size(); ++i) {
-      if (vocabulary.types[i] == TokenType::Control && vocabulary.tokens[i] == name) return true;
-    }
-    return false;
-  });
+constexpr DefaultTemplate kDefaults[] = {
+    {"<start_of_turn>", "<end_of_turn>", kGemmaText},
+    {"<|im_start|>", "<|im_end|>", kChatMlText},
+};
+
+bool hasControlToken(const Vocabulary& vocabulary, std::string_view name) {
+  for (std::size_t i = 0; i < vocabulary.tokens.size() && i < vocabulary.types.size(); ++i) {
+    if (vocabulary.types[i] == TokenType::Control && vocabulary.tokens[i] == name) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-std::optional<std::string_view> defaultTemplateFor(const Vocabulary& vocabulary) {
-  if (hasControlTokens(vocabulary, {"<start_of_turn>", "<end_of_turn>"})) return kGemma;
-  if (hasControlTokens(vocabulary, {"<|im_start|>", "<|im_end|>"})) return kChatMl;
+std::optional<DefaultTemplate> defaultTemplateFor(const Vocabulary& vocabulary) {
+  for (const DefaultTemplate& one : kDefaults) {
+    const bool holdsBoth = hasControlToken(vocabulary, one.opening) && hasControlToken(vocabulary, one.closing);
+    if (holdsBoth) return one;
+  }
   return std::nullopt;
 }
 
-std::string_view gemmaTemplate() { return kGemma; }
-
-std::string_view chatMlTemplate() { return kChatMl; }
+std::string_view gemmaTemplate() { return kGemmaText; }
 
 }  // namespace engine::text

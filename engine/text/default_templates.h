@@ -8,10 +8,14 @@
 
 namespace engine::text {
 
-// The template whose turn markers the vocabulary holds as control tokens; nothing when it has none.
-std::optional<std::string_view> defaultTemplateFor(const Vocabulary& vocabulary);
+struct DefaultTemplate {
+  std::string_view opening, closing;  // control tokens around each turn
+  std::string_view text;
+};
 
-std::string_view gemmaTemplate();   // <start_of_turn> ... <end_of_turn>, system text in the first turn
-std::string_view chatMlTemplate();  // <|im_start|> ... <|im_end|>
+// The template whose turn markers the vocabulary holds as control tokens; nothing when it has none.
+std::optional<DefaultTemplate> defaultTemplateFor(const Vocabulary& vocabulary);
+
+std::string_view gemmaTemplate();  // <start_of_turn> ... <end_of_turn>, system text in the first turn
 
 }  // namespace engine::text

@@ -55,7 +55,9 @@ void EngineLog::add(const engine::ModelInfo& model) {
                 .arg(QString::fromStdString(model.path), QString::fromStdString(model.quantisation),
                      style::formatBytes(model.fileBytes), style::formatMs(model.loadMs),
                      QString::fromStdString(model.backend), QString::fromStdString(model.isa)));
-  if (!model.isaNote.empty()) m_log.add(Severity::Warning, QString::fromStdString(model.isaNote));
+  for (const std::string& note : {model.isaNote, model.chatNote}) {
+    if (!note.empty()) m_log.add(Severity::Warning, QString::fromStdString(note));
+  }
 }
 
 // The explanation stays out: a chat template's own words may quote the conversation.

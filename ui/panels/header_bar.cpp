@@ -169,8 +169,9 @@ void HeaderBar::showModel() {
   QString name = QString::fromStdString(info.name);
   const QString quantisation = QString::fromStdString(info.quantisation);
   if (!name.contains(quantisation, Qt::CaseInsensitive)) name += QStringLiteral(" · ") + quantisation;
-  m_model->setText(m_model->fontMetrics().elidedText(name, Qt::ElideMiddle, room) + QStringLiteral(" ▾"));
-  m_model->setToolTip(QString::fromStdString(info.path));
+  m_model->setText(m_model->fontMetrics().elidedText(name, Qt::ElideMiddle, room) +
+                   (info.chatNote.empty() ? QStringLiteral(" ▾") : QStringLiteral(" ! ▾")));
+  m_model->setToolTip((QString::fromStdString(info.path) + QLatin1Char('\n') + QString::fromStdString(info.chatNote)).trimmed());
   QString device = tr("%1 · %n thread(s)", nullptr, info.threads).arg(QString::fromStdString(info.backend));
   if (m_perspective != Perspective::Chat || !info.isaNote.empty()) {
     device += QStringLiteral(" · ") + QString::fromStdString(info.isa);

@@ -188,8 +188,23 @@ class TestGgufModelProvider : public QObject {
     QCOMPARE(info->numLayers, spec.layers);
     QCOMPARE(info->trainedContext, std::int64_t{spec.context});
     QVERIFY(info->hasChatTemplate);
+    QCOMPARE(info->chatNote, std::string());
     QVERIFY(info->weightBytes > 0 && info->kvBytes > 0 && info->loadMs > 0);
     QVERIFY(!info->isa.empty());
+  }
+
+  void aFileWithoutAChatTemplateSaysWhatTurnsAreTakenFor() {
+    TinyModelSpec spec;
+    spec.chatTemplate = false;
+    EngineConfig config = configOf(IsaKind::Auto);
+    config.load.modelPath = m_folder.filePath("no-template.gguf").toStdString();
+    writeTinyModel(spec, config.load.modelPath);
+    auto client = makeClient();
+    QVERIFY(client->load(config));
+    const auto info = client->snapshot()->model;
+    QVERIFY(info->hasChatTemplate);
+    QCOMPARE(info->chatNote, std::string("the model file has no chat template; turns are put between "
+                                         "<|im_start|> and <|im_end|>, which it knows"));
   }
 
   void aConversationGoesThroughTheFilesTemplate() {

@@ -248,11 +248,12 @@ void TestChatTemplate::aFileWithoutTemplateGetsOnlyWhatItsVocabularyHolds() {
   vocabulary.types[1] = TokenType::Control;
   chosen = ChatTemplate::forVocabulary(vocabulary);
   QVERIFY(chosen.isOk());
-  QVERIFY(chosen->isDefault());
+  QCOMPARE(chosen->note(), std::string("the model file has no chat template; turns are put between "
+                                       "<start_of_turn> and <end_of_turn>, which it knows"));
   vocabulary.chatTemplate = "own";
   chosen = ChatTemplate::forVocabulary(vocabulary);
   QVERIFY(chosen.isOk());
-  QVERIFY(!chosen->isDefault());
+  QCOMPARE(chosen->note(), std::string());
   vocabulary = {};
   vocabulary.tokens = {"<|im_start|>", "<|im_end|>"};
   vocabulary.types = {TokenType::Control, TokenType::Control};
