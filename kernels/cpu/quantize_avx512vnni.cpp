@@ -41,6 +41,21 @@ Scales scalesOf(__m256i amaxBits) {
   return out;
 }
 
+// What follows the values in a QuantizedGroup, in its order.
+//   halves, all: the sum of each half and of both, in its lanes and in every lane
+__m256i factsOf(float scale, __m256i halves, __m256i all) {
+  const __m256 scaled =
+      _mm256_mul_ps(_mm256_set1_ps(scale),
+                    _mm256_blend_ps(_mm256_setr_ps(1.0f, -kSumBiasValue, 0, 0, 0, 0, 0, 0),
+                                    _mm256_cvtepi32_ps(all), 1 << 2));
+  const __m256i ends = _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 0, 0, 0, 0, 0, 0, 4));
+  const __m256i zeros = _mm256_setr_epi32(0, 0, 0, 8, 16, 128, 32, 32);
+  const __m256i starts =
+      _mm256_sub_epi32(_mm256_set1_epi32(kSumBias),
+                       _mm256_mullo_epi32(_mm256_blend_epi32(all, ends, 0xC0), zeros));
+  return _mm256_blend_epi32(_mm256_castps_si256(scaled), starts, 0xF8);
+}
+
 void quantizeGroup(const float* in, float scale, float inverse, QuantizedGroup& out) {
   // a NaN scale: whatever the values are, they become 0
   const __mmask16 usable = scale == scale ? 0xFFFF : 0;
@@ -50,20 +65,12 @@ void quantizeGroup(const float* in, float scale, float inverse, QuantizedGroup& 
       _mm512_maskz_cvtps_epi32(usable, _mm512_mul_ps(_mm512_loadu_ps(in + 16), factor));
   const __m256i values = _mm256_set_m128i(_mm512_cvtepi32_epi8(q1), _mm512_cvtepi32_epi8(q0));
   _mm256_store_si256(reinterpret_cast<__m256i*>(out.values), values);
-  // sums of four, then of the four of each half
-  __m256i sums = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), values);
-  sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, _MM_PERM_BADC));
-  sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, _MM_PERM_CDAB));
-  const int sum0 = _mm256_cvtsi256_si32(sums);
-  const int sum1 = _mm_cvtsi128_si32(_mm256_extracti128_si256(sums, 1));
-  out.scale = scale;
-  out.shift = -kSumBiasValue * scale;
-  out.scaledSum = scale * static_cast<float>(sum0 + sum1);
-  out.start8 = kSumBias - 8 * (sum0 + sum1);
-  out.start16 = kSumBias - 16 * (sum0 + sum1);
-  out.start128 = kSumBias - 128 * (sum0 + sum1);
-  out.start32[0] = kSumBias - 32 * sum0;
-  out.start32[1] = kSumBias - 32 * sum1;
+  // sums of four, then of the four of each half, then of all
+  __m256i halves = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), values);
+  halves = _mm256_add_epi32(halves, _mm256_shuffle_epi32(halves, _MM_PERM_BADC));
+  halves = _mm256_add_epi32(halves, _mm256_shuffle_epi32(halves, _MM_PERM_CDAB));
+  const __m256i all = _mm256_add_epi32(halves, _mm256_permute4x64_epi64(halves, _MM_PERM_BADC));
+  _mm256_store_si256(reinterpret_cast<__m256i*>(&out.scale), factsOf(scale, halves, all));
 }
 
 }  // namespace
@@ -71,9 +78,13 @@ void quantizeGroup(const float* in, float scale, float inverse, QuantizedGroup& 
 void quantizeAvx512Vnni(const float* in, int count, QuantizedGroup* out) {
   for (int first = 0; first < count; first += kBatch) {
     const int size = count - first < kBatch ? count - first : kBatch;
-    alignas(32) unsigned bits[kBatch] = {};
-    for (int g = 0; g < size; ++g) bits[g] = largestBits(in + (first + g) * kGroupSize);
-    const Scales scales = scalesOf(_mm256_load_si256(reinterpret_cast<const __m256i*>(bits)));
+    // by way of memory, they would wait for all that was stored before them
+    __m256i bits = _mm256_setzero_si256();
+    for (int g = 0; g < size; ++g) {
+      const auto lane = static_cast<__mmask8>(1u << g);
+      bits = _mm256_mask_set1_epi32(bits, lane, largestBits(in + (first + g) * kGroupSize));
+    }
+    const Scales scales = scalesOf(bits);
     for (int g = 0; g < size; ++g) {
       quantizeGroup(in + (first + g) * kGroupSize, scales.scale[g], scales.inverse[g],
                     out[first + g]);
