@@ -3,6 +3,8 @@
 
 #if defined(__AVX512BF16__)
 
+#include <xmmintrin.h>
+
 #include "kernels/cpu/attention_impl.h"
 #include "kernels/cpu/vector_avx512.h"
 
@@ -10,7 +12,25 @@ namespace kernels::cpu {
 
 namespace {
 
-// Pairs of bf16 go into one dot product each; queries and weights are rounded to bf16 too.
+// Has all arithmetic take subnormal numbers for zero, as the products of bf16 pairs do.
+class FlushSubnormals {
+ public:
+  explicit FlushSubnormals(int /*numRows*/ = 0) : m_control(_mm_getcsr()) {
+    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+    _mm_setcsr(m_control | kFlushToZero | kDenormalsAreZero);
+  }
+
+  ~FlushSubnormals() { _mm_setcsr(m_control); }
+
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+
+ private:
+  unsigned m_control;
+};
+
+// Pairs of bf16 go into one dot product each: the second of a pair is multiplied and added, then
+// the first, each rounded once. Queries and weights are rounded to bf16 too.
 struct Bf16Form {
   using Vector = Avx512;
   using Floats = __m512;
@@ -18,6 +38,7 @@ struct Bf16Form {
   using Factor = std::uint16_t;
   using Column = __m512i;
   using Spread = __m512i;
+  using Session = FlushSubnormals;
   static constexpr int kDepth = 2;
 
   template <PairPart kPart>
@@ -46,6 +67,29 @@ struct Bf16Form {
     const __m256i halves = (__m256i)_mm512_cvtneps_pbh(weights);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), halves);
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+  }
+};
+
+// The same bits by multiply-adds of f32, for processors that take two cycles for a dot product of
+// pairs and half a one for a multiply-add: 82 and 170 GFLOP/s on a Xeon with AVX-512.
+struct WidenedBf16Form : WidePairsForm<Avx512> {
+  using Session = FlushSubnormals;
+
+  // In the order of the dot product.
+  static inline Floats multiplyAdd(Floats sum, Column c, Spread f) {
+    return Vector::fma(f.first, c.first, Vector::fma(f.second, c.second, sum));
+  }
+
+  static inline void toFactors(const float* x, int size, float* out) {
+    for (int i = 0; i < size; ++i) out[i] = floatOfBf16(bf16OfFloat(x[i]));
+  }
+
+  static inline Floats storeWeights(Floats weights, float* out) {
+    const __m256i halves = (__m256i)_mm512_cvtneps_pbh(weights);
+    const Floats rounded =
+        _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+    _mm512_storeu_ps(out, rounded);
+    return rounded;
   }
 };
 

@@ -43,7 +43,7 @@ static constexpr int panelColumns() {
   return R * 4 <= V::kMaxSums ? 4 : R * 2 <= V::kMaxSums ? 2 : 1;
 }
 
-// What a form needs around a segment: nothing, or tile registers.
+// What a form needs around a segment: nothing, or a state of the processor.
 template <typename Form>
 struct NoSession {
   explicit NoSession(int /*numRows*/) {}
@@ -56,11 +56,11 @@ struct SessionChoice {
 
 template <typename Form>
 requires requires {
-  typename Form::Tiles;
+  typename Form::Session;
 }
 
 struct SessionChoice<Form> {
-  using Type = typename Form::Tiles::Session;
+  using Type = typename Form::Session;
 };
 
 template <typename Form>
@@ -133,10 +133,13 @@ class AttentionLoop {
 
   static void finishRow(const float* sums, float total, int dim, float* out) {
     const Floats inverse = V::set(1.0f / total);
+    // A sum that was flushed keeps its sign until a masked token adds its +0: which rows are worked
+    // on together must not show, so that zeros are +0 here.
+    const auto mean = [&](int i) { return V::add(V::mul(V::load(sums + i), inverse), V::zero()); };
     int i = 0;
-    for (; i + kLanes <= dim; i += kLanes) V::store(out + i, V::mul(V::load(sums + i), inverse));
+    for (; i + kLanes <= dim; i += kLanes) V::store(out + i, mean(i));
     float rest[kLanes];
-    if (i < dim) V::store(rest, V::mul(V::load(sums + i), inverse));
+    if (i < dim) V::store(rest, mean(i));
     for (int j = 0; i + j < dim; ++j) out[i + j] = rest[j];
   }
 
@@ -229,7 +232,14 @@ class AttentionLoop {
   }
 
   void runTile(int count, const Step& step, int row) {
-    if constexpr (kHasTiles) return runTileRegisters(count, step, row);
+    if constexpr (kHasTiles) {
+      return runTileRegisters(count, step, row);
+    } else {
+      return runPanel(count, step, row);
+    }
+  }
+
+  void runPanel(int count, const Step& step, int row) {
     switch (count) {
       case 1:
         return tile<1>(step, row);

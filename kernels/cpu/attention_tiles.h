@@ -8,8 +8,6 @@
 
 #if defined(__AVX512BF16__)
 
-#include <xmmintrin.h>
-
 #include "kernels/cpu/attention_bf16_avx512.h"
 #include "kernels/cpu/tile_config.h"
 
@@ -27,10 +25,10 @@ struct AttentionTiles {
 
   // Holds the registers, and has all arithmetic take subnormal numbers for zero: whether a sum that
   // has become one meets a tile product next must not show.
-  class Session {
+  class Session : FlushSubnormals {
    public:
     // numRows: of the item; fewer than 16 are less work.
-    explicit Session(int numRows) : m_control(_mm_getcsr()) {
+    explicit Session(int numRows) {
       const int rows = numRows < kRows ? numRows : kRows;
       TileConfig config;
       const auto shape = [&config](int tile, int tileRows, int columnBytes) {
@@ -43,20 +41,9 @@ struct AttentionTiles {
       shape(kWeights, rows, 2 * kGroupTokens);
       shape(kValues, kGroupTokens / 2, 64);
       Registers::configure(config);
-      constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-      _mm_setcsr(m_control | kFlushToZero | kDenormalsAreZero);
     }
 
-    ~Session() {
-      _mm_setcsr(m_control);
-      Registers::release();
-    }
-
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
-
-   private:
-    unsigned m_control;
+    ~Session() { Registers::release(); }
   };
 
   // scores [rows, 64]; keys: the step's four groups, each [dim / 2][16 tokens][2]. Asks for lines
@@ -150,6 +137,7 @@ struct AttentionTiles {
 template <typename Registers>
 struct Bf16TileForm : Bf16Form {
   using Tiles = AttentionTiles<Registers>;
+  using Session = typename Tiles::Session;
 };
 
 // Heads that are no multiple of 32, and other cache types, are left to AVX-512.

@@ -29,7 +29,8 @@ bool isVnni512(Isa isa) {
 
 const AttentionKernels& attentionOf(Isa isa) {
   if (isa == Isa::Amx || isa == Isa::AmxBf16) return kAmxAttention;
-  return isVnni512(isa) ? kAvx512VnniAttention : kAvx2Attention;
+  if (!isVnni512(isa)) return kAvx2Attention;
+  return hasFastPairDots() ? kAvx512VnniAttention : kWidenedAvx512VnniAttention;
 }
 
 bool isCancelled(const RaggedBatch& batch) {

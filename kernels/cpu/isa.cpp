@@ -90,6 +90,12 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
   return isas;
 }
 
+bool hasFastPairDots() {
+  unsigned highestLeaf = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(0, &highestLeaf, &ebx, &ecx, &edx) == 0) return true;
+  return ebx != signature_INTEL_ebx;
+}
+
 bool requestTilePermission() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

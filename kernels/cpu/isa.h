@@ -24,6 +24,10 @@ const char* isaName(Isa isa);
 // Asks the system to let this process use tile registers; false when it will not.
 bool requestTilePermission();
 
+// Whether the processor's makers gave dot products of bf16 pairs the speed of two multiply-adds:
+// Intel's cores, which have tile registers for them, take two cycles for one.
+bool hasFastPairDots();
+
 // Those of ours that can run, best first. Only sets that have kernels are listed.
 std::vector<Isa> isasOf(const CpuFeatureWords& words);
 

@@ -57,6 +57,18 @@ struct Avx2 {
     return static_cast<std::uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
   }
 
+  // Of pairs of bf16, the first and the second of each.
+  static inline Floats loadFirstBf16(const std::uint16_t* p) {
+    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16));
+  }
+
+  static inline Floats loadSecondBf16(const std::uint16_t* p) {
+    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i high = _mm256_set1_epi32(static_cast<int>(0xFFFF0000u));
+    return _mm256_castsi256_ps(_mm256_and_si256(pairs, high));
+  }
+
   static inline void store(float* p, Floats x) { _mm256_storeu_ps(p, x); }
 
   static inline Floats add(Floats a, Floats b) { return _mm256_add_ps(a, b); }

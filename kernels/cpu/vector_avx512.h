@@ -57,6 +57,16 @@ struct Avx512 {
     return static_cast<std::uint16_t>(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
   }
 
+  // Of pairs of bf16, the first and the second of each.
+  static inline Floats loadFirstBf16(const std::uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
+  }
+
+  static inline Floats loadSecondBf16(const std::uint16_t* p) {
+    const __m512i high = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(p), high));
+  }
+
   static inline void store(float* p, Floats x) { _mm512_storeu_ps(p, x); }
 
   static inline Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }

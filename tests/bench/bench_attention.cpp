@@ -104,7 +104,10 @@ int main(int argc, char** argv) {
   std::printf("one core reads %.1f GB/s\n", g_readGBs);
   for (const Isa isa : supportedIsas()) {
     if (isa == Isa::Avx2) registerTable("avx2", kAvx2Attention);
-    if (isa == Isa::Avx512Vnni) registerTable("avx512vnni", kAvx512VnniAttention);
+    if (isa == Isa::Avx512Vnni) {
+      registerTable("avx512vnni", kAvx512VnniAttention);
+      registerTable("avx512vnni, widened", kWidenedAvx512VnniAttention);
+    }
     if (isa == Isa::Amx) registerTable("amx", kAmxAttention);
   }
   benchmark::Initialize(&argc, argv);

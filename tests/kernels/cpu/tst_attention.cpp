@@ -51,12 +51,13 @@ struct Table {
   const char* name;
   Isa isa;
   const AttentionKernels* kernels;
-  bool isTiles = false;
+  bool isForBf16 = false;  // leaves other types to kAvx512VnniAttention
 };
 
 const Table kTables[] = {
     {"avx2", Isa::Avx2, &kAvx2Attention},
     {"avx512vnni", Isa::Avx512Vnni, &kAvx512VnniAttention},
+    {"avx512vnni, widened", Isa::Avx512Vnni, &kWidenedAvx512VnniAttention, true},
     {"amx", Isa::Amx, &kAmxAttention, true},
     {"emulated amx", Isa::Avx512Vnni, &kEmulatedAmxAttention, true},
 };
@@ -265,7 +266,8 @@ class AttentionTest : public QObject {
   void agreesWithDoubleOverPoisonedBlocks_data() { kernelAndTypeRows(); }
 
   void agreesWithDoubleOverPoisonedBlocks() {
-    const AttentionKernels& kernels = chosenKernels();
+    if (!canRun(chosenTable())) QSKIP("this processor cannot run these kernels");
+    const AttentionKernels& kernels = *chosenTable().kernels;
     QFETCH(int, type);
     int turn = 0;
     for (const int headDim : test_support::thinned({40, 64, 80, 96, 128, 256})) {
@@ -287,7 +289,8 @@ class AttentionTest : public QObject {
   void windowsAndSoftCapsAgreeWithDouble_data() { kernelAndTypeRows(); }
 
   void windowsAndSoftCapsAgreeWithDouble() {
-    const AttentionKernels& kernels = chosenKernels();
+    if (!canRun(chosenTable())) QSKIP("this processor cannot run these kernels");
+    const AttentionKernels& kernels = *chosenTable().kernels;
     QFETCH(int, type);
     for (const int blockSize : {4, 16}) {
       for (const int window : test_support::thinned({1, 2, 15, 16, 17, 64, 65, 300, 1000})) {
@@ -305,12 +308,13 @@ class AttentionTest : public QObject {
   void bitsDoNotDependOnBlocksChunksOrThreads_data() { kernelAndTypeRows(); }
 
   void bitsDoNotDependOnBlocksChunksOrThreads() {
-    const AttentionKernels& kernels = chosenKernels();
+    if (!canRun(chosenTable())) QSKIP("this processor cannot run these kernels");
+    const AttentionKernels& kernels = *chosenTable().kernels;
     QFETCH(int, type);
     for (const int window : {0, 100}) {
       for (const int group : test_support::thinned({1, 3, 7})) {
         const Run whole{0, 600, window, 1};
-        Shape shape{static_cast<KvType>(type), chosenTable().isTiles ? 96 : 80, group, 16, 1};
+        Shape shape{static_cast<KvType>(type), chosenTable().isForBf16 ? 96 : 80, group, 16, 1};
         Cache first(shape);
         first.writeUpTo(600);
         const std::vector<float> expected = first.attend(kernels, whole);
@@ -340,27 +344,28 @@ class AttentionTest : public QObject {
 
   // What runs where there are no tile registers is what runs where there are.
   void emulatedTilesGiveTheBitsOfTheRegisters() {
-    if (!canRun(kTables[2])) QSKIP("this processor has no tile registers");
-    for (const int headDim : test_support::thinned({32, 64, 96, 128, 256})) {
-      for (const int group : test_support::thinned({1, 3, 5})) {
-        for (const int window : {0, 100}) {
-          Cache cache({KvType::BF16, headDim, group, 16, 1});
-          cache.writeUpTo(300);
-          for (const Run& run : {Run{299, 1, window, 1}, Run{299, 1, window, 2}, Run{0, 300, window, 1}}) {
-            const std::vector<float> one = cache.attend(kAmxAttention, run);
-            const std::vector<float> other = cache.attend(kEmulatedAmxAttention, run);
-            QVERIFY2(std::memcmp(one.data(), other.data(), one.size() * 4) == 0,
-                     qPrintable(describe({KvType::BF16, headDim, group, 16, 1}, run, 0)));
-          }
-        }
-      }
-    }
+    if (!canRun({"amx", Isa::Amx, nullptr})) QSKIP("this processor has no tile registers");
+    checkSameBits(kAmxAttention, kEmulatedAmxAttention, {32, 64, 96, 128, 256}, 1.0f);
+  }
+
+  // Which of the two runs is a matter of speed alone.
+  void widenedPairsGiveTheBitsOfDotProducts_data() {
+    QTest::addColumn<float>("valueScale");
+    QTest::addRow("ordinary") << 1.0f;
+    QTest::addRow("sums around the smallest normal") << 0x1p-125f;
+  }
+
+  void widenedPairsGiveTheBitsOfDotProducts() {
+    QFETCH(float, valueScale);
+    if (!canRun({"avx512vnni", Isa::Avx512Vnni, nullptr})) QSKIP("this processor has no AVX-512");
+    checkSameBits(kAvx512VnniAttention, kWidenedAvx512VnniAttention, {16, 40, 64, 80, 128, 256},
+                  valueScale);
   }
 
   // Sums that have become subnormal are zero, whether or not another product meets them.
   void subnormalSumsAreZeroHoweverTheWorkIsCut() {
     for (const Table& table : kTables) {
-      if (!table.isTiles || !canRun(table)) continue;
+      if (table.isa == Isa::Avx2 || !canRun(table)) continue;
       Cache cache({KvType::BF16, 64, 3, 16, 1});
       cache.writeUpTo(200, 0x1p-130f);
       const std::vector<float> whole = cache.attend(*table.kernels, {0, 200, 0, 1});
@@ -373,13 +378,32 @@ class AttentionTest : public QObject {
   }
 
  private:
+  static void checkSameBits(const AttentionKernels& one,
+                            const AttentionKernels& other,
+                            std::initializer_list<int> headDims,
+                            float valueScale) {
+    for (const int headDim : test_support::thinned(headDims)) {
+      for (const int group : test_support::thinned({1, 3, 5})) {
+        for (const int window : {0, 100}) {
+          Cache cache({KvType::BF16, headDim, group, 16, 1});
+          cache.writeUpTo(300, valueScale);
+          for (const Run& run : {Run{299, 1, window, 1}, Run{299, 1, window, 2}, Run{0, 300, window, 1}}) {
+            const std::vector<float> bits = cache.attend(one, run), others = cache.attend(other, run);
+            QVERIFY2(std::memcmp(bits.data(), others.data(), bits.size() * 4) == 0,
+                     qPrintable(describe({KvType::BF16, headDim, group, 16, 1}, run, 0)));
+          }
+        }
+      }
+    }
+  }
+
   void kernelAndTypeRows() {
     QTest::addColumn<int>("table");
     QTest::addColumn<int>("type");
     for (int table = 0; table < static_cast<int>(std::size(kTables)); ++table) {
       for (const KvType type : {KvType::F32, KvType::F16, KvType::BF16, KvType::Fp8E4M3,
                                 KvType::Int8, KvType::Int4}) {
-        if (kTables[table].isTiles && type != KvType::BF16) continue;  // left to AVX-512
+        if (kTables[table].isForBf16 && type != KvType::BF16) continue;
         QTest::addRow("%s, %s", kTables[table].name, kvTypeName(type)) << table << static_cast<int>(type);
       }
     }
@@ -388,13 +412,6 @@ class AttentionTest : public QObject {
   static const Table& chosenTable() {
     QFETCH(int, table);
     return kTables[table];
-  }
-
-  const AttentionKernels& chosenKernels() {
-    if (!canRun(chosenTable())) {
-      QTest::qSkip("this processor cannot run these kernels", __FILE__, __LINE__);
-    }
-    return *chosenTable().kernels;
   }
 
   // Values are of size 1 (up to 4). f32 products: ~700 roundings of 2^-24, mostly cancelling. With
