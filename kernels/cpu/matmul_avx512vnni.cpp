@@ -51,6 +51,27 @@ class PanelGroups {
   const std::byte* m_upcoming;
 };
 
+// Packed groups of a piece that several blocks of rows read one after the other: each block fetches
+// its share of the piece that comes next.
+template <CodeLayout C, ScaleLayout S>
+class SharedGroups : public PackedGroups<C, S> {
+ public:
+  // pieceBytes: from a group to the same one of the next piece; rows [firstRow, endRow) of numRows.
+  ALWAYS_INLINE SharedGroups(
+      const PackedGroups<C, S>& groups, int pieceBytes, int firstRow, int endRow, int numRows)
+      : PackedGroups<C, S>(groups),
+        m_begin(pieceBytes + kNumLines * firstRow / numRows * 64),
+        m_end(pieceBytes + kNumLines * endRow / numRows * 64) {}
+
+  ALWAYS_INLINE void prefetch() const {
+    for (int at = m_begin; at < m_end; at += 64) _mm_prefetch(this->codes() + at, _MM_HINT_T1);
+  }
+
+ private:
+  static constexpr int kNumLines = groupBytesOf(C, S) / 64;
+  int m_begin, m_end;
+};
+
 template <Start Z>
 ALWAYS_INLINE __m512i startValue(const QuantizedGroup& group, int h) {
   if constexpr (Z == Start::Zero8) return _mm512_set1_epi32(group.start8);
@@ -194,7 +215,9 @@ void multiplyTileByPieces(const TileJob& job, int t) {
         const PanelGroups<C, S> unpacked(panel, firstRow == 0 ? rest.codes() : nullptr);
         multiplyRows<startOf(C, S), kRows>(job, unpacked, t, firstRow, g, count);
       } else {
-        multiplyRows<startOf(C, S), kRows>(job, groups, t, firstRow, g, count);
+        const SharedGroups<C, S> shared(groups, count * groupBytesOf(C, S), firstRow,
+                                        firstRow + kRows, job.numRows);
+        multiplyRows<startOf(C, S), kRows>(job, shared, t, firstRow, g, count);
       }
     });
     groups = rest;
