@@ -15,6 +15,10 @@ struct SoftmaxState {
   float* totals = nullptr;  // [rows]
 };
 
+// Lines of the next step that are asked for before each product of a panel: of few rows, a step is
+// about dim of them and 4 dim lines.
+inline constexpr int kLinesPerPanelStep = 4;
+
 // sums[r][c] += factors[r] . columns[c], over `numSteps` steps of Form::kDepth elements.
 template <typename Form, PairPart kPart, int R, int C>
 static inline void multiplyPanel(typename Form::Floats (&sums)[R][C],
@@ -22,8 +26,10 @@ static inline void multiplyPanel(typename Form::Floats (&sums)[R][C],
                                  std::ptrdiff_t factorStride,
                                  const typename Form::Element* const (&columns)[C],
                                  std::ptrdiff_t columnStride,
-                                 int numSteps) {
+                                 int numSteps,
+                                 FetchAhead& ahead) {
   for (int step = 0; step < numSteps; ++step) {
+    ahead.ask(kLinesPerPanelStep);
     typename Form::Column column[C];
 #pragma GCC unroll 4
     for (int c = 0; c < C; ++c)
@@ -214,7 +220,6 @@ class AttentionLoop {
     } else if (m_item.next) {
       m_ahead.aim(*m_item.next, firstStepOf(*m_item.next));
     }
-    if (!kHasTiles) m_ahead.askForAll();
   }
 
   void runTiles(const Step& step) {
@@ -288,7 +293,7 @@ class AttentionLoop {
   }
 
   template <int R>
-  void score(const Step& step, int row, float (&scores)[R][kStepTokens]) const {
+  void score(const Step& step, int row, float (&scores)[R][kStepTokens]) {
     constexpr int kColumns = panelColumns<V, R>();
     for (int first = 0; first < kStepVectors; first += kColumns) {
       const Element* columns[kColumns];
@@ -300,7 +305,7 @@ class AttentionLoop {
       }
       multiplyPanel<Form, PairPart::Both, R, kColumns>(
           sums, m_factors + static_cast<std::ptrdiff_t>(row) * m_dim, m_dim, columns,
-          kGroupTokens * Form::kDepth, m_dim / Form::kDepth);
+          kGroupTokens * Form::kDepth, m_dim / Form::kDepth, m_ahead);
       for (int r = 0; r < R; ++r) {
         for (int c = 0; c < kColumns; ++c) V::store(&scores[r][(first + c) * kLanes], sums[r][c]);
       }
@@ -396,13 +401,14 @@ class AttentionLoop {
       // The other half of a cut pair may be anything, even NaN: it is never multiplied.
       if (begin % kDepth != 0) {
         multiplyPanel<Form, PairPart::Second, R, C>(sums, pointTo(begin), kStepTokens, columns, 0,
-                                                    1);
+                                                    1, m_ahead);
       }
       const Factor* factors = pointTo(wholeBegin * kDepth);
       multiplyPanel<Form, PairPart::Both, R, C>(sums, factors, kStepTokens, columns, kDepth * m_dim,
-                                                wholeEnd - wholeBegin);
+                                                wholeEnd - wholeBegin, m_ahead);
       if (end % kDepth != 0) {
-        multiplyPanel<Form, PairPart::First, R, C>(sums, pointTo(end), kStepTokens, columns, 0, 1);
+        multiplyPanel<Form, PairPart::First, R, C>(sums, pointTo(end), kStepTokens, columns, 0, 1,
+                                                   m_ahead);
       }
     }
     for (int r = 0; r < R; ++r) {
