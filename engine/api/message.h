@@ -53,6 +53,7 @@ struct LoadProgress {
   double fraction = 0;            // of the stage
   std::int64_t totalBytes = 0;    // of the model's files; 0 until they are known
 };
+// When it comes, the latest snapshot has shown this model. ModelUnloaded: it shows none of it any more.
 struct ModelLoaded {
   std::shared_ptr<const ModelInfo> info;
 };

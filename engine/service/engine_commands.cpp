@@ -83,9 +83,10 @@ void EngineThread::on(LoadEnded& event) {
   m_step = std::make_unique<EngineStep>(
       *m_session, m_shared.gate, [this] { return !m_shared.inbox.isEmpty(); },
       m_options.checkInvariants);
+  publish();  // first, so that whoever is told of the model finds it in the snapshot
   m_shared.outbox.push(ModelLoaded{m_session->model().info});
-  m_isDirty = m_mustPublish = true;
   releaseHeld(kNoModel);
+  m_isDirty = m_mustPublish = true;
 }
 
 void EngineThread::failLoad(const Error& error) {
@@ -99,8 +100,8 @@ void EngineThread::endSession(const std::string& sentence) {
   m_session->endAll(FinishReason::Cancelled, sentence);
   m_step.reset();
   m_session.reset();
+  publish();  // first, as when one was loaded
   m_shared.outbox.push(ModelUnloaded{});
-  m_isDirty = m_mustPublish = true;
 }
 
 void EngineThread::releaseHeld(const std::string& whyNoModel) {

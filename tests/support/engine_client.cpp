@@ -60,7 +60,11 @@ bool EngineClient::waitForAll(int limitMs) {
 }
 
 bool EngineClient::waitForState(EngineState state, int limitMs) {
-  return waitFor([&] { return snapshot() && snapshot()->state == state; }, limitMs);
+  const auto isThere = [&] {
+    const auto latest = snapshot();
+    return latest && latest->state == state && latest->timeNs >= m_lastEndNs;
+  };
+  return waitFor(isThere, limitMs);
 }
 
 void EngineClient::take() {
@@ -97,6 +101,7 @@ void EngineClient::on(RequestFinished& message) {
   ClientRequest& request = m_requests[message.request];
   ++request.numFinished;
   request.finished = message;
+  m_lastEndNs = std::max(m_lastEndNs, message.times.finishedNs);
 }
 
 }  // namespace test_support

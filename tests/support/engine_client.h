@@ -51,6 +51,7 @@ class EngineClient {
   bool waitFor(const std::function<bool()>& isTrue, int limitMs = 20'000);
   bool waitForEnd(engine::RequestId id, int limitMs = 20'000);
   bool waitForAll(int limitMs = 60'000);  // every request sent so far
+  // In a snapshot that knows of every end told so far: an older one may say the same of before.
   bool waitForState(engine::EngineState state, int limitMs = 20'000);
   void take();
 
@@ -90,6 +91,7 @@ class EngineClient {
   std::unique_ptr<engine::EngineHandle> m_engine;
   std::map<engine::RequestId, ClientRequest> m_requests;
   std::uint64_t m_nextId = 1;
+  std::int64_t m_lastEndNs = 0;  // on the engine's clock
 };
 
 // A raw text prompt with these parameters.

@@ -36,19 +36,13 @@ struct ServiceBench {
 
   // Everything given back, and every request told its end exactly once.
   bool comesToRest() {
-    if (!client.waitForAll()) return false;
-    std::int64_t lastEndNs = 0;
-    for (const auto& [id, request] : client.requests()) {
-      lastEndNs = std::max(lastEndNs, request.finished.times.finishedNs);
-    }
-    // an older one may be at rest, too: it does not know of the requests yet
-    const auto isAtRest = [this, lastEndNs] {
+    if (!client.waitForAll() || !client.waitForState(engine::EngineState::Idle)) return false;
+    const auto isAllGivenBack = [this] {
       const auto snapshot = client.snapshot();
-      return snapshot->timeNs >= lastEndNs && snapshot->state == engine::EngineState::Idle &&
-             snapshot->pool && snapshot->pool->usedBlocks == 0 &&
+      return snapshot->pool && snapshot->pool->usedBlocks == 0 &&
              snapshot->counters.leakedBlocks == 0;
     };
-    if (!client.waitFor(isAtRest)) return false;
+    if (!client.waitFor(isAllGivenBack)) return false;
     for (const auto& [id, request] : client.requests()) {
       if (request.numFinished != 1) return false;
     }

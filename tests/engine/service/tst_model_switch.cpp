@@ -1,6 +1,7 @@
 // Loading while the front end does other things (H10, the engine's part): nothing blocks, the last
 // chosen model wins, a load can be given up, what was sent meanwhile is not lost.
 // labels: contract threads timed
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -55,6 +56,27 @@ class TestModelSwitch : public QObject {
     QCOMPARE(bench.client.progress[0].stage, std::string("reading"));
     QVERIFY(bench.client.waitForState(EngineState::Idle));
     QCOMPARE(bench.client.snapshot()->model->path, std::string("toy"));
+  }
+
+  // Whoever reads the message may look at the model at once, so the snapshot is set before it.
+  void theSnapshotShowsTheModelBeforeTheMessageComes() {
+    Bench bench;
+    for (int round = 0; round < 200; ++round) {
+      const std::string path = std::to_string(round);
+      std::vector<EngineMessage> messages;
+      const auto isLoaded = [](const EngineMessage& m) {
+        return std::holds_alternative<ModelLoaded>(m);
+      };
+      bench.send(LoadModel{configOf(path)});
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (std::ranges::none_of(messages, isLoaded)) {  // without a sleep: every moment counts
+        QVERIFY(std::chrono::steady_clock::now() < limit);
+        bench.client.engine().drainMessages(messages);
+      }
+      const auto snapshot = bench.client.snapshot();
+      QVERIFY(snapshot->model != nullptr);
+      QCOMPARE(snapshot->model->path, path);
+    }
   }
 
   void theLastChosenModelWins() {
