@@ -15,7 +15,7 @@ class RowTiles {
   // Knows nothing of so many rows.
   void reset(std::size_t numRows, std::size_t rowSize);
 
-  // Any thread, each tile once.
+  // Any thread, different tiles at once; of a tile the last time counts.
   //   columns: [count] f32, the tile's
   void add(std::size_t row, std::size_t tile, const float* columns, std::size_t count);
 

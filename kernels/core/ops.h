@@ -40,8 +40,9 @@ struct OpsCounters {
 // Columns of a row of logits that are told of together.
 inline constexpr int kLogitsRun = 256;
 
-// Told of one such run of a row of logits, columns [kLogitsRun * run, + numColumns), as soon as
-// they are final, on the thread that made them. Rows count from the first that was asked for.
+// Told of one such run of a row of logits, columns [kLogitsRun * run, + numColumns), while they are
+// near, on the thread that made them. A run whose columns were made more precise is told of again:
+// the last time counts. Rows count from the first that was asked for.
 using LogitsWatch = std::function<void(int row, int run, const float* columns, int numColumns)>;
 
 // Engine thread only; the backend spreads work over its own threads.
@@ -62,7 +63,7 @@ class Ops {
   // norm -> gate, up -> activation -> down -> post norm -> residual
   virtual Status mlp(int layer, const RaggedBatch& batch) = 0;
   // Final norm and output matrix for logitRows[first, first+count):  out [count, vocabSize] f32.
-  // `watch` may be empty; else it is told of every run once, unless the call fails.
+  // `watch` may be empty; else it is told of every run, unless the call fails.
   virtual Status logits(
       const RaggedBatch& batch, int first, int count, float* out, const LogitsWatch& watch) = 0;
 

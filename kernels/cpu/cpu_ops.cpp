@@ -55,6 +55,7 @@ CpuOps::CpuOps(const BackendRequest& request, Isa isa)
       m_rows(isVnni512(isa) ? kAvx512VnniRowKernels : kAvx2RowKernels),
       m_attention(attentionOf(isa)),
       m_pool(request.threads, cpusOfThreads(readNumaNodes(), request.threads)),
+      m_output(m_matmul, m_rows, m_pool),
       m_maxBatchedTokens(request.maxBatchedTokens) {}
 
 Status CpuOps::load(const BackendRequest& request) {
@@ -123,26 +124,25 @@ void CpuOps::addUpdate(int row, int thread) {
   m_rows.add(m_act.x(row), update, m_spec.hidden);
 }
 
-// Norm of x, quantised as input row `row`.
+// Norm of x, quantised as input row `row`; what its rounding left over as row `rest`, if not none.
 void CpuOps::normInto(
-    const float* x, const std::vector<float>& weight, Precision precision, int row, int thread) {
+    const float* x, const std::vector<float>& weight, InputPlace place, int thread) {
   float* normed = m_act.rowScratch(thread);
   QuantizedRows& inputs = m_act.inputs();
   m_rows.rmsNorm(x, weight.data(), m_spec.hidden, m_spec.normEps, normed);
-  if (heldRows(precision) == 1) {
-    m_matmul.quantizeRow(normed, inputs, row);
-    return;
-  }
-  m_matmul.quantizeRow(normed, inputs, 2 * row);
-  m_rows.remainder(normed, inputs.row(2 * row), inputs.numGroups(), normed);
-  m_matmul.quantizeRow(normed, inputs, 2 * row + 1);
+  m_matmul.quantizeRow(normed, inputs, place.row);
+  if (place.rest < 0) return;
+  m_rows.remainder(normed, inputs.row(place.row), inputs.numGroups(), normed);
+  m_matmul.quantizeRow(normed, inputs, place.rest);
 }
 
 void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm, Precision precision) {
+  const bool isPaired = heldRows(precision) == 2;
   m_act.inputs().setShape(heldRows(precision) * numRows, m_spec.hidden);
   forRows(numRows, m_spec.hidden, [&](int row, int thread) {
     addUpdate(row, thread);
-    normInto(m_act.x(row), norm, precision, row, thread);
+    const InputPlace place = isPaired ? InputPlace{2 * row, 2 * row + 1} : InputPlace{row};
+    normInto(m_act.x(row), norm, place, thread);
   });
   m_hasUpdate = false;
 }
@@ -403,70 +403,17 @@ Status CpuOps::logits(
   if (count == 0) return Status::ok();
   forRows(batch.numTokens, m_spec.hidden, [&](int row, int thread) { addUpdate(row, thread); });
   m_hasUpdate = false;
+  const bool hasRemainders = heldRows(Precision::Fine) == 2;
   m_act.inputs().setShape(heldRows(Precision::Fine) * count, m_spec.hidden);
   forRows(count, m_spec.hidden, [&](int i, int thread) {
-    const float* x = m_act.x(batch.logitRows[first + i]);
-    normInto(x, m_weights.outputNorm(), Precision::Fine, i, thread);
+    normInto(m_act.x(batch.logitRows[first + i]), m_weights.outputNorm(),
+             {i, hasRemainders ? count + i : -1}, thread);
   });
   const Stopwatch stopwatch(m_counters.linearNs);
-  const PackedMatrix& matrix = m_weights.output();
-  m_counters.linearOps += opsOf(matrix, count);
-  constexpr int kMaxRows = 256, kRunTiles = kLogitsRun / kTileColumns;
-  const int numRuns = (matrix.numTiles() + kRunTiles - 1) / kRunTiles;
-  const ProductCut cut =
-      cutProduct(m_pool.numThreads(), count, numRuns, 2 * kRunTiles * matrix.numInputs(), kMaxRows);
-  m_pool.run(cut.numItems(), [&](int item, int thread) {
-    const MatmulRange runs = cut.range(item);
-    for (int run = runs.tileBegin; run < runs.tileEnd; ++run) {
-      if (isCancelled(batch)) return;
-      MatmulRange range = runs;
-      range.tileBegin = run * kRunTiles;
-      range.tileEnd = std::min(range.tileBegin + kRunTiles, matrix.numTiles());
-      storeLogits(matrix, range, thread, out);
-      finishLogits(range, out, watch);
-    }
-  });
+  m_counters.linearOps += opsOf(m_weights.output(), count);
+  m_output.run({&m_weights.output(), &m_act.inputs(), count, hasRemainders, m_spec.finalSoftCap, out,
+                &watch, batch.cancel});
   return statusOf(batch);
-}
-
-// Some columns of some rows of the output matrix.
-void CpuOps::storeLogits(const PackedMatrix& matrix,
-                         const MatmulRange& range,
-                         int thread,
-                         float* out) {
-  const std::ptrdiff_t rowFloats = m_spec.vocabSize;
-  float* to = out + range.rowBegin * rowFloats;
-  if (heldRows(Precision::Fine) == 1) {
-    return m_matmul.multiplyTiles(matrix, m_act.inputs(), range,
-                                  to + matrix.firstColumnOfTile(range.tileBegin), rowFloats);
-  }
-  const int tilesAtOnce =
-      std::max(1, kEpilogueFloats / (2 * kTileColumns * (range.rowEnd - range.rowBegin)));
-  for (int tile = range.tileBegin; tile < range.tileEnd; tile += tilesAtOnce) {
-    MatmulRange part = range;
-    part.tileBegin = tile;
-    part.tileEnd = std::min(tile + tilesAtOnce, range.tileEnd);
-    const int column = matrix.firstColumnOfTile(tile), last = part.tileEnd - 1;
-    const int width = matrix.firstColumnOfTile(last) + matrix.numColumnsOfTile(last) - column;
-    const float* columns = m_act.epilogue(thread);
-    multiplyFine(matrix, part, width, m_act.epilogue(thread));
-    for (int row = 0; row < part.rowEnd - part.rowBegin; ++row, columns += width) {
-      std::memcpy(to + row * rowFloats + column, columns, static_cast<std::size_t>(width) * 4);
-    }
-  }
-}
-
-// One run of columns of some rows, while it is near.
-void CpuOps::finishLogits(const MatmulRange& range, float* out, const LogitsWatch& watch) {
-  const int run = range.tileBegin * kTileColumns / kLogitsRun;
-  const std::int64_t left = m_spec.vocabSize - std::int64_t{run} * kLogitsRun;
-  const int numColumns = static_cast<int>(std::min<std::int64_t>(kLogitsRun, left));
-  for (int row = range.rowBegin; row < range.rowEnd; ++row) {
-    float* columns =
-        out + row * static_cast<std::ptrdiff_t>(m_spec.vocabSize) + run * kLogitsRun;
-    if (m_spec.finalSoftCap != 0.0f) m_rows.softCap(columns, m_spec.finalSoftCap, numColumns);
-    if (watch) watch(row, run, columns, numColumns);
-  }
 }
 
 void CpuOps::copyBlocks(std::span<const BlockCopy> copies) {

@@ -9,6 +9,7 @@
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/kv_pool.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/output_product.h"
 #include "kernels/cpu/packed_decoder.h"
 #include "kernels/cpu/product_cut.h"
 #include "kernels/cpu/row_kernels.h"
@@ -61,9 +62,10 @@ class CpuOps final : public Ops {
   // How a product's int8 input rows are held: alone, or with what their rounding left over, as two
   // rows of one product whose results are added: about 15 bits. Rows of bf16 are held alone.
   // Measured on SmolLM2-135M Q4_1, 3 chunks of 512 tokens against f32: KLD 0.0036 with Coarse
-  // everywhere, 0.0022 with a Fine output matrix, 0.0014 with Fine attention inputs besides; the
-  // MLP has the largest products and hurts least. Coarse attention inputs would save a tenth of the
-  // time of many rows, but flipped a greedy token of the goldens that float32 decides by 0.80.
+  // everywhere, 0.0022 with a Fine output matrix (output_product.h), 0.0014 with Fine attention
+  // inputs besides; the MLP has the largest products and hurts least. Coarse attention inputs would
+  // save a tenth of the time of many rows, but flipped a greedy token of the goldens that float32
+  // decides by 0.80.
   enum class Precision : std::uint8_t { Coarse, Fine };
 
   // Input rows for each row.
@@ -71,8 +73,11 @@ class CpuOps final : public Ops {
     return precision == Precision::Fine && m_matmul.rowForm() == RowForm::Int8 ? 2 : 1;
   }
 
-  void normInto(
-      const float* x, const std::vector<float>& weight, Precision precision, int row, int thread);
+  struct InputPlace {
+    int row = 0, rest = -1;  // rest: of what rounding left over
+  };
+
+  void normInto(const float* x, const std::vector<float>& weight, InputPlace place, int thread);
   void prepareInputs(int numRows, const std::vector<float>& norm, Precision precision);
   void multiplyFine(const PackedMatrix& matrix,
                     const MatmulRange& range,
@@ -86,8 +91,6 @@ class CpuOps final : public Ops {
   void finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns);
   void storeHead(const RaggedBatch& batch, const HeadPlace& place, float* values);
   const void* toElements(const float* values, std::byte* scratch) const;
-  void storeLogits(const PackedMatrix& matrix, const MatmulRange& range, int thread, float* out);
-  void finishLogits(const MatmulRange& range, float* out, const LogitsWatch& watch);
   void runGateUp(const PackedLayer& layer, const MatmulRange& range, int thread);
 
   DecoderSpec m_spec;
@@ -96,6 +99,7 @@ class CpuOps final : public Ops {
   const RowKernels& m_rows;
   const AttentionKernels& m_attention;
   ThreadPool m_pool;
+  OutputProduct m_output;
   PackedDecoder m_weights;
   KvPool m_kv;
   Activations m_act;

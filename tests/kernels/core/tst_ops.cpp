@@ -137,9 +137,9 @@ class OpsTest : public QObject {
     }
   }
 
-  void everyRunOfLogitsIsToldOfOnceAndIsFinal_data() { backendRows(); }
+  void everyRunOfLogitsIsToldOfAndTheLastTimeIsFinal_data() { backendRows(); }
 
-  void everyRunOfLogitsIsToldOfOnceAndIsFinal() {
+  void everyRunOfLogitsIsToldOfAndTheLastTimeIsFinal() {
     QFETCH(int, type);
     constexpr int kVocab = 600, kRows = 70, kRuns = 3;
     m_decoder = std::make_unique<TinyDecoder>(
@@ -155,7 +155,7 @@ class OpsTest : public QObject {
     };
     QVERIFY(runStep(*result.ops, *m_decoder, {{&sequence, kRows}}, logits, nullptr, watch).isOk());
     for (const auto& row : counts) {
-      for (const std::atomic<int>& count : row) QCOMPARE(count.load(), 1);
+      for (const std::atomic<int>& count : row) QVERIFY(count.load() >= 1);
     }
     QVERIFY(std::memcmp(told.data(), logits.data(), told.size() * 4) == 0);
     // and the logits are the same when nobody watches
