@@ -57,13 +57,19 @@ def parse(arguments):
     return options
 
 
-def find_models(options):
+def default_model():
     done = run(["bash", ROOT / "packaging/fetch-model"])
-    models = [pathlib.Path(done.output.strip().splitlines()[-1])] if done else []
+    if done is None:
+        fail("no model: the default one could not be fetched")
+    return pathlib.Path(done.output.strip().splitlines()[-1])
+
+
+def find_models(options):
+    """Those of a folder, or the default one."""
     folder = options.models or os.environ.get("TESSERA_MODELS")
-    if folder and not options.quick:
-        models += [p for p in sorted(pathlib.Path(folder).glob("*.gguf")) if p.name not in {m.name for m in models}]
-    return models or fail("no model: the default one could not be fetched and neither --models nor TESSERA_MODELS names a folder")
+    if not folder or options.quick:
+        return [default_model()]
+    return sorted(pathlib.Path(folder).glob("*.gguf")) or fail(f"no model: {folder} holds no .gguf file")
 
 
 def measure_rounds(model, options, peer, document):
@@ -139,21 +145,21 @@ def write_json(options, document):
 
 def check_claims(options):
     """What the field says beside what is found here; nothing is missed when a claim does not hold."""
-    rows = claims.check(find_models(options)[0])
+    rows = claims.check(default_model())
     claims.print_rows(rows)
     write_json(options, {"claims": rows})
     return 0
 
 
 def check_serving(options):
-    rows = serving.check(find_models(options)[0], options.threads)
+    rows = serving.check(default_model(), options.threads)
     serving.print_rows(rows)
     write_json(options, {"serving": rows})
     return 1 if any(row["misses"] for row in rows.values()) else 0
 
 
 def check_cost_model(options):
-    document = prediction.check(find_models(options)[0], options.threads)
+    document = prediction.check(default_model(), options.threads)
     prediction.print_document(document)
     write_json(options, document)
     return 1 if document["misses"] else 0
