@@ -1,4 +1,5 @@
-// Fewer repetitions where a sanitizer watches: it looks for faults that any one of them would show.
+// Where a sanitizer watches: fewer repetitions, for it looks for faults that any one of them would
+// show, and later deadlines, for what it watches takes many times as long.
 #pragma once
 
 #include <initializer_list>
@@ -16,6 +17,11 @@ inline constexpr bool kIsSanitized = false;
 inline std::vector<int> thinned(std::initializer_list<int> all) {
   if (!kIsSanitized || all.size() < 2) return all;
   return {*all.begin(), *(all.end() - 1)};
+}
+
+// A deadline that the program keeps; under a sanitizer ten times as late.
+constexpr double deadlineMs(double ms) {
+  return kIsSanitized ? 10 * ms : ms;
 }
 
 }  // namespace test_support
