@@ -86,7 +86,6 @@ void EngineThread::on(LoadEnded& event) {
   publish();  // first, so that whoever is told of the model finds it in the snapshot
   m_shared.outbox.push(ModelLoaded{m_session->model().info});
   releaseHeld(kNoModel);
-  m_isDirty = m_mustPublish = true;
 }
 
 void EngineThread::failLoad(const Error& error) {
@@ -120,7 +119,7 @@ void EngineThread::releaseHeld(const std::string& whyNoModel) {
     m_shared.outbox.push(refusal(held.spec.id, times, Error{ErrorCode::NotFound, whyNoModel}));
   }
   m_asked = {};
-  m_isDirty = true;
+  m_isDirty = m_mustPublish = true;
 }
 
 // --- requests

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/core/kv_codec.h"
 #include "kernels/cpu/tile_layout.h"
 
 namespace kernels::cpu {
@@ -18,21 +19,6 @@ std::size_t at(int index) {
 
 bool isCancelled(const OutputJob& job) {
   return job.cancel && job.cancel->load(std::memory_order_relaxed);
-}
-
-// The largest of count floats; NaN counts as none. In lanes, for the compiler's vectors.
-float largestOf(const float* values, int count) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<float>::infinity());
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
-    }
-  }
-  for (; i < count; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
 }
 
 int columnsOfRun(const OutputJob& job, int run) {
@@ -82,7 +68,7 @@ void OutputProduct::multiplyRun(const OutputJob& job, const MatmulRange& range) 
   for (int row = range.rowBegin; row < range.rowEnd; ++row) {
     float* columns = runOf(job, run, row);
     if (job.softCap != 0.0f) m_rows.softCap(columns, job.softCap, count);
-    m_largest[at(run) * at(job.numRows) + at(row)] = largestOf(columns, count);
+    m_largest[at(run) * at(job.numRows) + at(row)] = largestOf(columns, count, 1.0f);
     tell(job, run, row);
   }
 }
@@ -103,7 +89,7 @@ void OutputProduct::refineRun(const OutputJob& job, int run, int row) {
   const int endTile = std::min((run + 1) * kRunTiles, matrix.numTiles());
   for (int tile = run * kRunTiles; tile < endTile; ++tile) {
     float* columns = runOf(job, run, row) + (matrix.firstColumnOfTile(tile) - run * kLogitsRun);
-    if (largestOf(columns, matrix.numColumnsOfTile(tile)) >= m_limits[at(row)]) {
+    if (largestOf(columns, matrix.numColumnsOfTile(tile), 1.0f) >= m_limits[at(row)]) {
       refineTile(job, tile, row, columns);
     }
   }

@@ -39,7 +39,8 @@ struct ServiceBench {
     if (!client.waitForAll() || !client.waitForState(engine::EngineState::Idle)) return false;
     const auto isAllGivenBack = [this] {
       const auto snapshot = client.snapshot();
-      return snapshot->pool && snapshot->pool->usedBlocks == 0 &&
+      return snapshot->state == engine::EngineState::Idle && snapshot->pool &&
+             snapshot->pool->usedBlocks == 0 &&
              snapshot->counters.leakedBlocks == 0;
     };
     if (!client.waitFor(isAllGivenBack)) return false;

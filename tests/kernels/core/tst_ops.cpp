@@ -155,7 +155,7 @@ class OpsTest : public QObject {
     };
     QVERIFY(runStep(*result.ops, *m_decoder, {{&sequence, kRows}}, logits, nullptr, watch).isOk());
     for (const auto& row : counts) {
-      for (const std::atomic<int>& count : row) QVERIFY(count.load() >= 1);
+      for (const std::atomic<int>& count : row) QVERIFY(count == 1 || count == 2);
     }
     QVERIFY(std::memcmp(told.data(), logits.data(), told.size() * 4) == 0);
     // and the logits are the same when nobody watches

@@ -7,13 +7,16 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/core/float_bits.h"
 #include "kernels/core/quant_group.h"
 #include "kernels/core/unpack.h"
 #include "kernels/core/weight_view.h"
+#include "kernels/cpu/huge_arena.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/thread_pool.h"
 
 namespace fixture {
 
@@ -140,6 +143,21 @@ inline Weights randomWeights(DType type, std::int64_t rows, std::int64_t cols, u
   out.view = {type, rows, cols, out.bytes.data()};
   return out;
 }
+
+// A matrix in one of the orders that kernels want, with the memory it lies in.
+struct PackedOnce {
+  kernels::cpu::HugeArena arena;
+  kernels::cpu::PackedMatrix matrix;
+
+  PackedOnce(const std::vector<WeightView>& sources, kernels::cpu::CodeOrder order)
+      : matrix(sources, order) {
+    kernels::cpu::ThreadPool pool(2);
+    arena.reserve(matrix.packedBytes());
+    if (!matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk()) {
+      throw std::runtime_error("cannot pack");
+    }
+  }
+};
 
 inline std::vector<float> randomActivations(int rows, int cols, unsigned seed) {
   std::mt19937 random(seed);

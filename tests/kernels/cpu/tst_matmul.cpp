@@ -12,6 +12,7 @@
 #include "tests/kernels/cpu/matmul_fixture.h"
 
 using namespace kernels::cpu;
+using fixture::PackedOnce;
 using fixture::Weights;
 using kernels::DType;
 
@@ -20,19 +21,6 @@ namespace {
 const char* nameOf(Isa isa) {
   return kernels::cpu::isaName(isa);
 }
-
-// A matrix in one of the orders that kernels want, with the memory it lies in.
-struct PackedOnce {
-  HugeArena arena;
-  PackedMatrix matrix;
-
-  PackedOnce(const std::vector<kernels::WeightView>& sources, CodeOrder order)
-      : matrix(sources, order) {
-    ThreadPool pool(2);
-    arena.reserve(matrix.packedBytes());
-    if (!matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk()) qFatal("cannot pack");
-  }
-};
 
 struct Packed {
   PackedOnce bySteps, byPairs;

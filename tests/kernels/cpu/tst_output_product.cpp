@@ -30,16 +30,13 @@ struct Bench {
   Matmul matmul;
   ThreadPool pool;
   fixture::Weights weights;
-  HugeArena arena;
-  PackedMatrix matrix;
+  fixture::PackedOnce packed;
   QuantizedRows inputs;
   std::vector<float> x = fixture::randomActivations(kRows, kInputs, 5);
 
   Bench(Isa isa, DType type, int numThreads)
       : matmul(isa), pool(numThreads), weights(fixture::randomWeights(type, kVocab, kInputs, 3)),
-        matrix({weights.view}, matmul.codeOrder()) {
-    arena.reserve(matrix.packedBytes());
-    if (!matrix.pack(arena.allocate(matrix.packedBytes()), pool).isOk()) qFatal("cannot pack");
+        packed({weights.view}, matmul.codeOrder()) {
     for (float& value : x) value *= 4;  // so that some tiles lie below the limit
     if (!inputs.reserve(2 * kRows, kInputs, KeepFloats::Yes, matmul.rowForm()).isOk()) qFatal("no memory");
     inputs.setShape(hasRemainders() ? 2 * kRows : kRows, kInputs);
@@ -57,14 +54,14 @@ struct Bench {
   std::vector<float> logits(float softCap, const kernels::LogitsWatch& watch = {}) {
     std::vector<float> out(at(kRows, 0));
     OutputProduct product(matmul, kAvx2RowKernels, pool);
-    product.run({&matrix, &inputs, kRows, hasRemainders(), softCap, out.data(), &watch, nullptr});
+    product.run({&packed.matrix, &inputs, kRows, hasRemainders(), softCap, out.data(), &watch, nullptr});
     return out;
   }
 
   // Of input rows [first, first + kRows).
   std::vector<float> products(int first) {
     std::vector<float> out(at(kRows, 0));
-    matmul.multiplyTiles(matrix, inputs, {first, first + kRows, 0, matrix.numTiles()}, out.data(), kVocab);
+    matmul.multiplyTiles(packed.matrix, inputs, {first, first + kRows, 0, packed.matrix.numTiles()}, out.data(), kVocab);
     return out;
   }
 };
@@ -127,7 +124,7 @@ class TestOutputProduct : public QObject {
       if (bench.hasRemainders()) {
         int numRefined = 0;
         expected = plainLogits(bench, softCap, numRefined);
-        QVERIFY(numRefined >= kRows && numRefined < kRows * bench.matrix.numTiles());
+        QVERIFY(numRefined >= kRows && numRefined < kRows * bench.packed.matrix.numTiles());
       } else {
         cap(expected, softCap);
       }
