@@ -73,11 +73,11 @@ class EngineSession {
 
   // Takes what came; returns at once.
   void take();
-  // Takes until `isTrue` or until all requests have ended.
+  // Takes until `isTrue` or until all requests have ended; sees it some ms late.
   void waitUntil(const std::function<bool()>& isTrue);
   void waitForAll();
-  // A short sleep between two looks.
-  static void nap();
+  // Takes until the engine's clock says so or, in vain, until `cancel` has risen.
+  void waitUntilTime(std::int64_t ns);
 
   bool isCancelled() const { return m_isCancelled; }
 
@@ -105,6 +105,7 @@ class EngineSession {
   EngineSession(std::unique_ptr<engine::EngineHandle> engine, const engine::CancelToken& cancel);
 
   engine::Result<void> load(const engine::EngineConfig& config);
+  void heedCancel();
   void on(engine::TextDelta& message);
   void on(engine::RequestStarted& message);
   void on(engine::RequestFinished& message);

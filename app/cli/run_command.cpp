@@ -102,11 +102,7 @@ class WorkloadRunner {
   void sendOnTime(std::int64_t startNs) {
     for (const sim::WorkloadRequest& request : m_workload.requests) {
       const std::int64_t dueNs = startNs + static_cast<std::int64_t>(std::min(request.atMs * 1e6, kFarNs));
-      const auto isDue = [&] { return m_engine.nowNs() >= dueNs; };
-      while (!isDue() && !m_engine.isCancelled()) {
-        m_engine.waitUntil(isDue);
-        if (!isDue()) EngineSession::nap();  // nothing runs
-      }
+      m_engine.waitUntilTime(dueNs);
       if (m_engine.isCancelled()) return;
       send(request);
     }
