@@ -17,9 +17,8 @@ namespace kernels::cpu {
 
 namespace {
 
-// Rows together this wide stay with the caller: shared out from 4096 on, 8 rows of 576 leave two
-// threads idle for 0.07 instead of 0.08 of the step, and the step takes 2 % longer.
-constexpr int kSerialFloats = 16384;
+// Rows together this wide are not worth an item; and, as a job of their own, this wide.
+constexpr int kLeastFloats = 512, kSerialFloats = 16384;
 
 enum QkvPart { kQueries = 0, kKeys = 1, kValues = 2 };
 
@@ -80,6 +79,11 @@ BackendInfo CpuOps::info() const {
   return info;
 }
 
+CpuOps::RowCut CpuOps::cutRows(int numRows, int width) const {
+  const int least = std::max(kLeastFloats / std::max(width, 1), 1);
+  return {numRows, std::max(m_pool.pieceSize(numRows, 1), least)};
+}
+
 // fn(row, thread) for each row: by the caller when there is little to do.
 template <typename Fn>
 void CpuOps::forRows(int numRows, int width, const Fn& fn) {
@@ -136,15 +140,12 @@ void CpuOps::normInto(
   m_matmul.quantizeRow(normed, inputs, place.rest);
 }
 
-void CpuOps::prepareInputs(int numRows, const std::vector<float>& norm, Precision precision) {
+// Norm of the residual stream as an input row, the last update added before.
+void CpuOps::prepareInput(
+    int row, const std::vector<float>& norm, Precision precision, int thread) {
+  addUpdate(row, thread);
   const bool isPaired = heldRows(precision) == 2;
-  m_act.inputs().setShape(heldRows(precision) * numRows, m_spec.hidden);
-  forRows(numRows, m_spec.hidden, [&](int row, int thread) {
-    addUpdate(row, thread);
-    const InputPlace place = isPaired ? InputPlace{2 * row, 2 * row + 1} : InputPlace{row};
-    normInto(m_act.x(row), norm, place, thread);
-  });
-  m_hasUpdate = false;
+  normInto(m_act.x(row), norm, isPaired ? InputPlace{2 * row, 2 * row + 1} : InputPlace{row}, thread);
 }
 
 // columns [rows, width] of fine input rows, all tiles in one part; `columns` holds twice that.
@@ -171,9 +172,13 @@ void CpuOps::multiplyFine(const PackedMatrix& matrix,
 Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
   if (batch.numTokens == 0) return Status::ok();
   const PackedLayer& weights = m_weights.layer(layer);
-  prepareInputs(batch.numTokens, weights.attnNorm, Precision::Fine);
-  const Stopwatch watch(m_counters.linearNs);
-  m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
+  m_act.inputs().setShape(heldRows(Precision::Fine) * batch.numTokens, m_spec.hidden);
+  const RowCut rows = cutRows(batch.numTokens, m_spec.hidden);
+  const auto prepare = [&](int item, int thread) {
+    for (int row = rows.begin(item); row < rows.end(item); ++row) {
+      prepareInput(row, weights.attnNorm, Precision::Fine, thread);
+    }
+  };
   // in units of heads that fill whole tiles
   const int unitTiles = headsPerUnit(m_spec.headDim) * m_spec.headDim / kTileColumns;
   const int numUnits = std::max(1, weights.qkv.numTiles() / unitTiles);
@@ -186,12 +191,15 @@ Status CpuOps::qkv(int layer, const RaggedBatch& batch) {
                           m_matmul.leastRowsPerItem(), fits);
     numItems += cuts[part].numItems();
   }
-  m_pool.run(numItems, [&](int item, int thread) {
+  const auto multiply = [&](int item, int thread) {
     if (isCancelled(batch)) return;
     int part = 0;
     for (; item >= cuts[part].numItems(); ++part) item -= cuts[part].numItems();
     runQkvPart(layer, batch, part, item, cuts[part], thread);
-  });
+  };
+  m_counters.linearOps += opsOf(weights.qkv, batch.numTokens);
+  m_pool.run({{rows.numItems(), prepare}, {numItems, multiply, &m_counters.linearNs}});
+  m_hasUpdate = false;
   return statusOf(batch);
 }
 
@@ -299,35 +307,42 @@ Status CpuOps::attend(int layer, const RaggedBatch& batch) {
   shape.numThreads = m_pool.numThreads();
   m_plan.build(batch, shape, m_kv, layer, m_act.query(0), m_act.attended(0));
   const std::vector<AttentionItem>& items = m_plan.items();
-  m_pool.run(static_cast<int>(items.size()), [&](int item, int thread) {
+  const std::vector<AttentionMerge>& merges = m_plan.merges();
+  const auto attendItem = [&](int item, int thread) {
     if (isCancelled(batch)) return;
     m_attention.attend(items[static_cast<std::size_t>(item)], m_act.attentionScratch(thread));
-  });
-  if (isCancelled(batch)) return statusOf(batch);
-  const std::vector<AttentionMerge>& merges = m_plan.merges();
-  const int width = merges.empty() ? 0 : merges.front().numSegments * m_spec.headDim;
-  forRows(static_cast<int>(merges.size()), width, [&](int merge, int thread) {
+  };
+  const auto mergeItem = [&](int merge, int thread) {
+    if (isCancelled(batch)) return;
     m_attention.merge(merges[static_cast<std::size_t>(merge)], m_act.attentionScratch(thread));
-  });
-  return Status::ok();
+  };
+  m_pool.run({{static_cast<int>(items.size()), attendItem},
+              {static_cast<int>(merges.size()), mergeItem}});
+  return statusOf(batch);
+}
+
+ProductCut CpuOps::cutUpdate(const PackedMatrix& matrix, int numRows) const {
+  constexpr int kMaxRows = 512;
+  return cutProduct(m_pool.numThreads(), numRows, matrix.numTiles(), matrix.numInputs(), kMaxRows);
 }
 
 // update = rows * matrix
-void CpuOps::multiplyInto(const RaggedBatch& batch,
-                          const PackedMatrix& matrix,
-                          const QuantizedRows& rows) {
-  const Stopwatch watch(m_counters.linearNs);
-  m_counters.linearOps += opsOf(matrix, batch.numTokens);
-  constexpr int kMaxRows = 512;
-  const ProductCut cut = cutProduct(m_pool.numThreads(), batch.numTokens, matrix.numTiles(),
-                                    matrix.numInputs(), kMaxRows);
-  m_pool.run(cut.numItems(), [&](int item, int) {
-    if (isCancelled(batch)) return;
-    const MatmulRange range = cut.range(item);
-    m_matmul.multiplyTiles(matrix, rows, range,
-                           m_act.update(range.rowBegin) + matrix.firstColumnOfTile(range.tileBegin),
-                           m_spec.hidden);
-  });
+void CpuOps::multiplyInto(const PackedMatrix& matrix,
+                          const QuantizedRows& rows,
+                          const MatmulRange& range) {
+  float* columns = m_act.update(range.rowBegin) + matrix.firstColumnOfTile(range.tileBegin);
+  m_matmul.multiplyTiles(matrix, rows, range, columns, m_spec.hidden);
+}
+
+// What attention gave as an input row.
+void CpuOps::quantizeAttended(int row) {
+  float* heads = m_act.attended(row);
+  if (isTurnedKv(m_kv.layout().type)) {  // so are the values it is a mean of
+    for (int head = 0; head < m_spec.numHeads; ++head) {
+      m_rows.turnHead(heads + std::ptrdiff_t{head} * m_spec.headDim, m_spec.headDim, Turn::Back);
+    }
+  }
+  m_matmul.quantizeRow(heads, m_act.inputs(), row);
 }
 
 Status CpuOps::project(int layer, const RaggedBatch& batch) {
@@ -335,15 +350,16 @@ Status CpuOps::project(int layer, const RaggedBatch& batch) {
   const PackedLayer& weights = m_weights.layer(layer);
   const int width = m_spec.numHeads * m_spec.headDim;
   m_act.inputs().setShape(batch.numTokens, width);
-  const bool isTurned = isTurnedKv(m_kv.layout().type);  // so are the values it is a mean of
-  forRows(batch.numTokens, width, [&](int row, int) {
-    float* heads = m_act.attended(row);
-    for (int at = 0; isTurned && at < width; at += m_spec.headDim) {
-      m_rows.turnHead(heads + at, m_spec.headDim, Turn::Back);
-    }
-    m_matmul.quantizeRow(heads, m_act.inputs(), row);
-  });
-  multiplyInto(batch, weights.attnOut, m_act.inputs());
+  const RowCut rows = cutRows(batch.numTokens, width);
+  const auto quantize = [&](int item, int) {
+    for (int row = rows.begin(item); row < rows.end(item); ++row) quantizeAttended(row);
+  };
+  const ProductCut cut = cutUpdate(weights.attnOut, batch.numTokens);
+  const auto multiply = [&](int item, int) {
+    if (!isCancelled(batch)) multiplyInto(weights.attnOut, m_act.inputs(), cut.range(item));
+  };
+  m_counters.linearOps += opsOf(weights.attnOut, batch.numTokens);
+  m_pool.run({{rows.numItems(), quantize}, {cut.numItems(), multiply, &m_counters.linearNs}});
   m_hasUpdate = true;
   m_updateNorm = &weights.postAttnNorm;
   return statusOf(batch);
@@ -352,22 +368,29 @@ Status CpuOps::project(int layer, const RaggedBatch& batch) {
 Status CpuOps::mlp(int layer, const RaggedBatch& batch) {
   if (batch.numTokens == 0) return Status::ok();
   const PackedLayer& weights = m_weights.layer(layer);
-  prepareInputs(batch.numTokens, weights.ffnNorm, Precision::Coarse);
+  m_act.inputs().setShape(batch.numTokens, m_spec.hidden);
   m_act.gated().setShape(batch.numTokens, m_spec.ffn);
-  {
-    const Stopwatch watch(m_counters.linearNs);
-    m_counters.linearOps += opsOf(weights.gateUp, batch.numTokens);
-    const int numTiles = weights.gateUp.parts()[0].numTiles;
-    constexpr int kMaxRows = kEpilogueFloats / (2 * kTileColumns);  // a tile of both fits
-    const ProductCut cut =
-        cutProduct(m_pool.numThreads(), batch.numTokens, numTiles, 2 * m_spec.hidden, kMaxRows);
-    m_pool.run(cut.numItems(), [&](int item, int thread) {
-      if (isCancelled(batch)) return;
-      runGateUp(weights, cut.range(item), thread);
-    });
-  }
-  if (isCancelled(batch)) return statusOf(batch);
-  multiplyInto(batch, weights.down, m_act.gated());
+  const RowCut rows = cutRows(batch.numTokens, m_spec.hidden);
+  const auto prepare = [&](int item, int thread) {
+    for (int row = rows.begin(item); row < rows.end(item); ++row) {
+      prepareInput(row, weights.ffnNorm, Precision::Coarse, thread);
+    }
+  };
+  constexpr int kMaxRows = kEpilogueFloats / (2 * kTileColumns);  // a tile of both fits
+  const ProductCut gateUp = cutProduct(m_pool.numThreads(), batch.numTokens,
+                                       weights.gateUp.parts()[0].numTiles, 2 * m_spec.hidden, kMaxRows);
+  const auto multiplyGateUp = [&](int item, int thread) {
+    if (!isCancelled(batch)) runGateUp(weights, gateUp.range(item), thread);
+  };
+  const ProductCut down = cutUpdate(weights.down, batch.numTokens);
+  const auto multiplyDown = [&](int item, int) {
+    if (!isCancelled(batch)) multiplyInto(weights.down, m_act.gated(), down.range(item));
+  };
+  m_counters.linearOps +=
+      opsOf(weights.gateUp, batch.numTokens) + opsOf(weights.down, batch.numTokens);
+  m_pool.run({{rows.numItems(), prepare},
+              {gateUp.numItems(), multiplyGateUp, &m_counters.linearNs},
+              {down.numItems(), multiplyDown, &m_counters.linearNs}});
   m_hasUpdate = true;
   m_updateNorm = &weights.postFfnNorm;
   return statusOf(batch);

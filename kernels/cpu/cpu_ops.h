@@ -1,6 +1,7 @@
 // The decoder on packed weights and vector kernels, spread over a thread pool.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,10 +18,10 @@
 
 namespace kernels::cpu {
 
-// Engine thread only. A layer of a small batch meets its threads five times: qkv with rope and
-// cache write, attention, output, gate and up with activation, down. What lies between is a few
-// hundred ns for one row and stays with the caller; for many rows it is shared out too. The last
-// update of the residual stream is added only when the next norm reads it.
+// Engine thread only. A layer is four jobs for the threads, of stages that wait for each other:
+// norm, then qkv with rope and cache write; attention; its rows, then the output projection; norm,
+// gate and up with activation, down. The last update of the residual stream is added only when the
+// next norm reads it.
 class CpuOps final : public Ops {
  public:
   CpuOps(const BackendRequest& request, Isa isa);
@@ -77,15 +78,27 @@ class CpuOps final : public Ops {
     int row = 0, rest = -1;  // rest: of what rounding left over
   };
 
+  // Rows [begin, end) of a piece of them.
+  struct RowCut {
+    int numRows = 0, rowsPerItem = 1;
+
+    int numItems() const { return (numRows + rowsPerItem - 1) / rowsPerItem; }
+
+    int begin(int item) const { return item * rowsPerItem; }
+
+    int end(int item) const { return std::min(begin(item) + rowsPerItem, numRows); }
+  };
+
+  RowCut cutRows(int numRows, int width) const;
   void normInto(const float* x, const std::vector<float>& weight, InputPlace place, int thread);
-  void prepareInputs(int numRows, const std::vector<float>& norm, Precision precision);
+  void prepareInput(int row, const std::vector<float>& norm, Precision precision, int thread);
+  void quantizeAttended(int row);
   void multiplyFine(const PackedMatrix& matrix,
                     const MatmulRange& range,
                     int width,
                     float* columns);
-  void multiplyInto(const RaggedBatch& batch,
-                    const PackedMatrix& matrix,
-                    const QuantizedRows& rows);
+  ProductCut cutUpdate(const PackedMatrix& matrix, int numRows) const;
+  void multiplyInto(const PackedMatrix& matrix, const QuantizedRows& rows, const MatmulRange& range);
   void runQkvPart(
       int layer, const RaggedBatch& batch, int part, int item, const ProductCut& cut, int thread);
   void finishHeads(const RaggedBatch& batch, HeadPlace place, int numHeads, float* columns);

@@ -20,13 +20,15 @@ constexpr int kPiecesPerThread = 4;
 // A share's word: 28 bits of the job's number, then first item and end.
 constexpr int kItemBits = 18;
 constexpr std::uint64_t kItemMask = (1u << kItemBits) - 1;
+constexpr std::uint64_t kJobMask = (1u << (64 - 2 * kItemBits)) - 1;
+constexpr int kMostItems = static_cast<int>(kItemMask);
 
 struct Items {
   std::uint64_t job, first, end;
 };
 
 constexpr std::uint64_t wordOf(const Items& items) {
-  return items.job << (2 * kItemBits) | items.first << kItemBits | items.end;
+  return (items.job & kJobMask) << (2 * kItemBits) | items.first << kItemBits | items.end;
 }
 
 constexpr Items itemsOf(std::uint64_t word) {
@@ -59,8 +61,8 @@ ThreadPool::ThreadPool(int numThreads,
                        std::int64_t (*clock)())
     : m_clock(clock),
       m_stints(static_cast<std::size_t>(std::max(numThreads, 1))),
-      m_shares(m_stints.size()),
       m_cpus(std::move(cpus)) {
+  for (Stage& stage : m_stages) stage.shares = std::vector<Share>(m_stints.size());
   m_workers.reserve(static_cast<std::size_t>(std::max(numThreads, 1) - 1));
   try {
     for (int thread = 1; thread < numThreads; ++thread) {
@@ -103,51 +105,80 @@ int ThreadPool::pieceSize(int count, int grain) const {
   return (size + grain - 1) / grain * grain;
 }
 
-void ThreadPool::runJob(int numItems, Body body, const void* context) {
-  if (numItems <= 1 || m_workers.empty()) {
-    for (int item = 0; item < numItems; ++item) body(context, item, 0);
-    return;
-  }
-  m_body.store(body, std::memory_order_relaxed);
-  m_context.store(context, std::memory_order_relaxed);
-  constexpr int kMost = static_cast<int>(kItemMask);
-  for (int first = 0; first < numItems; first += kMost) {
-    runBatch(first, std::min(kMost, numItems - first));
+void ThreadPool::runStages(std::span<const PoolStage> stages) {
+  int most = 0;
+  for (const PoolStage& stage : stages) most = std::max(most, stage.numItems);
+  if (m_workers.empty() || most <= 1) {
+    for (const PoolStage& stage : stages) runAlone(stage);
+  } else if (most <= kMostItems) {
+    runBatch(stages, 0);
+  } else {  // more than a word can say: one after the other, in parts
+    for (PoolStage part : stages) {
+      const int numItems = part.numItems;
+      for (int first = 0; first < numItems; first += kMostItems) {
+        part.numItems = std::min(kMostItems, numItems - first);
+        runBatch({&part, 1}, first);
+      }
+    }
   }
 }
 
-// Plain stores are enough: the last batch is over, so nobody holds an item, and the words of the
-// shares publish them.
-void ThreadPool::runBatch(int firstItem, int numItems) {
-  m_firstItem.store(firstItem, std::memory_order_relaxed);
-  m_unfinished.store(numItems, std::memory_order_relaxed);
-  ++m_job;
-  std::uint64_t first = 0;
-  for (std::size_t thread = 0; thread < m_shares.size(); ++thread) {
-    const std::uint64_t end = static_cast<std::uint64_t>(numItems) * (thread + 1) / m_shares.size();
-    m_shares[thread].word.store(wordOf({m_job, first, end}));
-    first = end;
-  }
-  m_published.fetch_add(1);
+void ThreadPool::runAlone(const PoolStage& stage) {
+  const std::int64_t beginNs = stage.wallNs ? m_clock() : 0;
+  for (int item = 0; item < stage.numItems; ++item) stage.body(stage.context, item, 0);
+  if (stage.wallNs) *stage.wallNs += static_cast<double>(m_clock() - beginNs);
+}
+
+void ThreadPool::runBatch(std::span<const PoolStage> stages, int firstItem) {
+  const std::uint64_t job = m_job.load(std::memory_order_relaxed) + 1;
+  for (std::size_t i = 0; i < stages.size(); ++i) publish(stages[i], m_stages[i], job, firstItem);
+  m_numStages.store(static_cast<int>(stages.size()), std::memory_order_relaxed);
+  m_job.store(job);
   if (m_numSleeping.load() > 0) {
     { std::lock_guard lock(m_mutex); }  // a worker past its last look is now inside wait()
     m_workWake.notify_all();
   }
-  work(0);
-  waitForEnd();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    double* wallNs = stages[i].wallNs;
+    const std::int64_t beginNs = wallNs ? m_clock() : 0;
+    work(m_stages[i], job, 0);
+    if (m_stages[i].unfinished.load() > 0) {
+      const std::int64_t waitNs = m_clock();
+      waitForEnd(m_stages[i], job);
+      m_waitNs += m_clock() - waitNs;
+    }
+    if (wallNs) *wallNs += static_cast<double>(m_clock() - beginNs);
+  }
+}
+
+// Plain stores are enough: the last job is over, so nobody holds an item, and the words of the
+// shares publish them.
+void ThreadPool::publish(const PoolStage& from, Stage& stage, std::uint64_t job, int firstItem) {
+  stage.body.store(from.body, std::memory_order_relaxed);
+  stage.context.store(from.context, std::memory_order_relaxed);
+  stage.firstItem.store(firstItem, std::memory_order_relaxed);
+  stage.unfinished.store(from.numItems, std::memory_order_relaxed);
+  const auto numItems = static_cast<std::uint64_t>(from.numItems), numShares = stage.shares.size();
+  std::uint64_t first = 0;
+  for (std::size_t thread = 0; thread < numShares; ++thread) {
+    const std::uint64_t end = (numItems * (thread + 1) + numShares - 1) / numShares;
+    stage.shares[thread].word.store(wordOf({job, first, end}));
+    first = end;
+  }
 }
 
 // One's own from the front, another's from the back. sinceNs: when this thread began or ended its
 // last item; the time since then is told before the item counts as done.
-bool ThreadPool::takeItem(int thread, int from, std::int64_t& sinceNs) {
-  std::atomic<std::uint64_t>& share = m_shares[static_cast<std::size_t>(from)].word;
+bool ThreadPool::takeItem(
+    Stage& stage, std::uint64_t job, int thread, int from, std::int64_t& sinceNs) {
+  std::atomic<std::uint64_t>& share = stage.shares[static_cast<std::size_t>(from)].word;
   std::uint64_t word = share.load(std::memory_order_acquire);
   for (;;) {
     Items items = itemsOf(word);
-    if (items.first == items.end) return false;
-    const Body body = m_body.load(std::memory_order_relaxed);
-    const void* context = m_context.load(std::memory_order_relaxed);
-    const int start = m_firstItem.load(std::memory_order_relaxed);
+    if (items.first == items.end || items.job != (job & kJobMask)) return false;
+    const auto body = stage.body.load(std::memory_order_relaxed);
+    const void* context = stage.context.load(std::memory_order_relaxed);
+    const int start = stage.firstItem.load(std::memory_order_relaxed);
     const std::uint64_t item = thread == from ? items.first++ : --items.end;
     if (!share.compare_exchange_weak(word, wordOf(items), std::memory_order_acq_rel,
                                      std::memory_order_acquire)) {
@@ -158,24 +189,27 @@ bool ThreadPool::takeItem(int thread, int from, std::int64_t& sinceNs) {
       const std::int64_t nowNs = m_clock();
       m_stints[static_cast<std::size_t>(thread)].ns += nowNs - std::exchange(sinceNs, nowNs);
     }
-    if (m_unfinished.fetch_sub(1) == 1 && m_isCallerSleeping.load()) {
+    if (stage.unfinished.fetch_sub(1) == 1 && m_numWaiting.load() > 0) {
       { std::lock_guard lock(m_mutex); }
-      m_endWake.notify_one();
+      m_endWake.notify_all();
     }
     return true;
   }
 }
 
-bool ThreadPool::workOnce(int thread, std::int64_t& sinceNs) {
+void ThreadPool::work(Stage& stage, std::uint64_t job, int thread) {
+  std::int64_t sinceNs = thread == 0 ? 0 : m_clock();
   for (int i = 0; i < numThreads(); ++i) {
-    if (takeItem(thread, (thread + i) % numThreads(), sinceNs)) return true;
+    while (takeItem(stage, job, thread, (thread + i) % numThreads(), sinceNs)) {
+    }
   }
-  return false;
 }
 
-void ThreadPool::work(int thread) {
-  std::int64_t sinceNs = thread == 0 ? 0 : m_clock();
-  while (workOnce(thread, sinceNs)) {
+void ThreadPool::help(std::uint64_t job, int thread) {
+  const auto numStages = static_cast<std::size_t>(m_numStages.load(std::memory_order_relaxed));
+  for (std::size_t i = 0; i < numStages; ++i) {
+    work(m_stages[i], job, thread);
+    if (i + 1 < numStages) waitForEnd(m_stages[i], job);
   }
 }
 
@@ -191,17 +225,17 @@ void ThreadPool::stayOn(const std::vector<int>& cpus) {
 
 void ThreadPool::workerLoop(int thread) {
   if (!m_cpus.empty()) stayOn(m_cpus[static_cast<std::size_t>(thread)]);
-  std::uint64_t seen = 0;
+  std::uint64_t job = 0;
   while (!m_isStopping.load(std::memory_order_relaxed)) {
-    seen = waitForWork(seen);
-    work(thread);
+    job = waitForWork(job);
+    help(job, thread);
   }
 }
 
 // The shares are left alone meanwhile: whoever looks at them holds up those who take items.
 std::uint64_t ThreadPool::waitForWork(std::uint64_t seen) {
   const auto isReady = [this, seen] {
-    return m_published.load() != seen || m_isStopping.load(std::memory_order_relaxed);
+    return m_job.load() != seen || m_isStopping.load(std::memory_order_relaxed);
   };
   if (!spinUntil(isReady)) {
     std::unique_lock lock(m_mutex);
@@ -209,20 +243,17 @@ std::uint64_t ThreadPool::waitForWork(std::uint64_t seen) {
     m_workWake.wait(lock, isReady);
     m_numSleeping.fetch_sub(1);
   }
-  return m_published.load();
+  return m_job.load();
 }
 
-void ThreadPool::waitForEnd() {
-  const auto isOver = [this] { return m_unfinished.load() == 0; };
-  if (isOver()) return;
-  const std::int64_t beginNs = m_clock();
-  if (!spinUntil(isOver)) {
-    std::unique_lock lock(m_mutex);
-    m_isCallerSleeping = true;
-    m_endWake.wait(lock, isOver);
-    m_isCallerSleeping = false;
-  }
-  m_waitNs += m_clock() - beginNs;
+// A late worker may find that the whole job is over and another one under way.
+void ThreadPool::waitForEnd(const Stage& stage, std::uint64_t job) {
+  const auto isOver = [&] { return stage.unfinished.load() == 0 || m_job.load() != job; };
+  if (spinUntil(isOver)) return;
+  std::unique_lock lock(m_mutex);
+  m_numWaiting.fetch_add(1);  // before the last look: see takeItem
+  m_endWake.wait(lock, isOver);
+  m_numWaiting.fetch_sub(1);
 }
 
 }  // namespace kernels::cpu

@@ -1,12 +1,14 @@
 // Persistent worker threads that share out the items of one job at a time; the caller works too.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
+#include <span>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 namespace kernels::cpu {
@@ -18,18 +20,38 @@ struct PoolTimes {
   std::int64_t waitNs = 0;  // the caller, out of items, until the others had ended theirs
 };
 
+// Items that all wait for those of the stage before. Borrows what it calls.
+struct PoolStage {
+  int numItems = 0;
+  void (*body)(const void* context, int item, int thread) = nullptr;
+  const void* context = nullptr;
+  double* wallNs = nullptr;  // the caller's time in this stage is added to it
+
+  template <typename Fn>
+  PoolStage(int count, Fn& fn, double* ns = nullptr)
+      : numItems(count),
+        body([](const void* target, int item, int thread) {
+          (*static_cast<Fn*>(const_cast<void*>(target)))(item, thread);
+        }),
+        context(&fn),
+        wallNs(ns) {}
+};
+
 // run() and runRanges() belong to one thread at a time (the engine thread) and do not nest.
 // Each thread has a share of neighbouring items, which it takes in order: what they read is one
 // stream. Who has none left takes the last of another's, so that a thread which another program
-// holds up only delays the item it has in hand: a job ends when its items are done, not when every
+// holds up only delays the item it has in hand: a stage ends when its items are done, not when every
 // worker has looked in.
 class ThreadPool {
  public:
+  static constexpr int kMostStages = 4;  // of a job
+
   // numThreads >= 1 counts the caller; numThreads - 1 workers are started. Throws std::system_error
   // when the system gives fewer.
   // cpus: those that each thread may run on, the caller's aside, which stays where it is; empty =
   // all anywhere.
-  // clock: nanoseconds that never go back, from any thread; read once an item, not by the caller.
+  // clock: nanoseconds that never go back, from any thread; workers read it once an item, the
+  // caller to wait and for a stage's time.
   explicit ThreadPool(int numThreads,
                       std::vector<std::vector<int>> cpus = {},
                       std::int64_t (*clock)() = steadyNs);
@@ -37,26 +59,28 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int numThreads() const { return static_cast<int>(m_shares.size()); }
+  int numThreads() const { return static_cast<int>(m_stints.size()); }
 
-  // fn(item, thread) once for each item of [0, numItems), in any order, on threads
-  // [0, numThreads()); the caller is thread 0. What fn wrote is visible when run() returns.
+  // A job of 1 to kMostStages stages: their items once each, those of one stage in any order, on
+  // threads [0, numThreads()); the caller is thread 0. What an item wrote is visible to those of
+  // later stages, and when run() returns. From one stage to the next the threads find by themselves,
+  // which is faster than two jobs.
+  void run(std::initializer_list<PoolStage> stages) { runStages({stages.begin(), stages.size()}); }
+
+  // The same for one stage: fn(item, thread) once for each item of [0, numItems).
   template <typename Fn>
   void run(int numItems, Fn&& fn) {
-    using Body = std::remove_reference_t<Fn>;
-    runJob(
-        numItems,
-        [](const void* context, int item, int thread) {
-          (*static_cast<Body*>(const_cast<void*>(context)))(item, thread);
-        },
-        &fn);
+    run({PoolStage(numItems, fn)});
   }
 
   // Of the jobs since the last call. Belongs to the thread that runs them, between two.
   PoolTimes takeTimes();
 
-  // fn(begin, end, thread) over [0, count), cut at multiples of `grain` (>= 1) into a few pieces a
-  // thread. Where the cuts lie depends on count, grain and numThreads() only.
+  // Items of [0, count) that one piece of a few for each thread holds: a multiple of `grain` (>= 1).
+  int pieceSize(int count, int grain) const;
+
+  // fn(begin, end, thread) over [0, count), in such pieces. Where the cuts lie depends on count,
+  // grain and numThreads() only.
   template <typename Fn>
   void runRanges(int count, int grain, Fn&& fn) {
     const int size = pieceSize(count, grain);
@@ -67,15 +91,21 @@ class ThreadPool {
   }
 
  private:
-  using Body = void (*)(const void* context, int item, int thread);
-
   void stopWorkers();
 
-  // The items of a job that a thread has left, in one word: number of the job, first item, end. It
+  // The items of a stage that a thread has left, in one word: number of the job, first item, end. It
   // is changed only by exchanging the whole word, so a late thread that still looks at an older job
-  // finds none left or loses the exchange: it never runs what it read of another job.
+  // finds none of it left or loses the exchange: it never runs what it read of another job.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> word{0};
+  };
+
+  struct Stage {
+    std::vector<Share> shares;                       // of each thread
+    alignas(64) std::atomic<int> unfinished{0};      // items not yet done
+    alignas(64) std::atomic<void (*)(const void*, int, int)> body{nullptr};
+    std::atomic<const void*> context{nullptr};
+    std::atomic<int> firstItem{0};  // that the shares count from
   };
 
   // Written by its own thread before it gives an item up, read once all are.
@@ -84,33 +114,33 @@ class ThreadPool {
   };
 
   static std::int64_t steadyNs();
-  int pieceSize(int count, int grain) const;
-  void runJob(int numItems, Body body, const void* context);
-  void runBatch(int firstItem, int numItems);
-  bool takeItem(int thread, int from, std::int64_t& sinceNs);
-  bool workOnce(int thread, std::int64_t& sinceNs);  // false when no item is left
-  void work(int thread);                             // until no item is left
+  void runStages(std::span<const PoolStage> stages);
+  void runAlone(const PoolStage& stage);
+  // firstItem: of each stage; numItems counts from it.
+  void runBatch(std::span<const PoolStage> stages, int firstItem);
+  void publish(const PoolStage& from, Stage& stage, std::uint64_t job, int firstItem);
+  bool takeItem(Stage& stage, std::uint64_t job, int thread, int from, std::int64_t& sinceNs);
+  void work(Stage& stage, std::uint64_t job, int thread);  // until no item is left
+  void help(std::uint64_t job, int thread);                // with all its stages
   void stayOn(const std::vector<int>& cpus);
   void workerLoop(int thread);
-  // Until more than `seen` batches were published; returns how many were.
+  // Until another job than `seen` was published; returns its number.
   std::uint64_t waitForWork(std::uint64_t seen);
-  void waitForEnd();
+  // Until the stage of this job is over.
+  void waitForEnd(const Stage& stage, std::uint64_t job);
 
   std::int64_t (*const m_clock)();
   std::int64_t m_waitNs = 0;
-  std::vector<Stint> m_stints;                   // of each thread; the caller's stays empty
-  std::vector<Share> m_shares;                   // of each thread
-  alignas(64) std::atomic<int> m_unfinished{0};  // items of the job not yet done
-  alignas(64) std::atomic<std::uint64_t> m_published{0};  // batches
-  alignas(64) std::atomic<Body> m_body{nullptr};
-  std::atomic<const void*> m_context{nullptr};
-  std::atomic<int> m_firstItem{0};  // that the shares count from
-  std::uint64_t m_job = 0;
+  std::vector<Stint> m_stints;  // of each thread; the caller's stays empty
+  std::array<Stage, kMostStages> m_stages;
+  alignas(64) std::atomic<std::uint64_t> m_job{0};  // number of the last one published
+  std::atomic<int> m_numStages{0};
 
   alignas(64) std::mutex m_mutex;
   std::condition_variable m_workWake, m_endWake;
-  std::atomic<int> m_numSleeping{0};
-  std::atomic<bool> m_isCallerSleeping{false}, m_isStopping{false};
+  std::atomic<int> m_numSleeping{0};  // workers that wait for a job
+  std::atomic<int> m_numWaiting{0};   // threads that sleep until a stage is over
+  std::atomic<bool> m_isStopping{false};
   std::vector<std::vector<int>> m_cpus;
   std::vector<std::thread> m_workers;
 };

@@ -83,6 +83,85 @@ class ThreadPoolTest : public QObject {
     QCOMPARE(std::accumulate(parts.begin(), parts.end(), 0l), expected);
   }
 
+  // Plain data again: an item that begins before the stage in front of it is over reads an older sum.
+  void everyStageSeesAllOfTheOneBefore_data() { threadCounts(); }
+
+  void everyStageSeesAllOfTheOneBefore() {
+    QFETCH(int, threads);
+    ThreadPool pool(threads);
+    std::vector<long> first(40), second(40), third(40);
+    for (int round = 0; round < 3000; ++round) {
+      const int numFirst = round % 7, numSecond = 1 + round % 40, numThird = round % 3;
+      const auto sum = [](const std::vector<long>& items, int count) {
+        return std::accumulate(items.begin(), items.begin() + count, 0l);
+      };
+      const auto fill = [&](int item, int) { first[static_cast<std::size_t>(item)] = round + item; };
+      const auto add = [&](int item, int) {
+        second[static_cast<std::size_t>(item)] = sum(first, numFirst) + item;
+      };
+      const auto addAgain = [&](int item, int) {
+        third[static_cast<std::size_t>(item)] = sum(second, numSecond);
+      };
+      pool.run({{numFirst, fill}, {numSecond, add}, {numThird, addAgain}});
+      const long ofFirst = numFirst * round + numFirst * (numFirst - 1) / 2;
+      const long ofSecond = numSecond * ofFirst + numSecond * (numSecond - 1) / 2;
+      for (int i = 0; i < numThird; ++i) QCOMPARE(third[static_cast<std::size_t>(i)], ofSecond);
+      QCOMPARE(sum(second, numSecond), ofSecond);
+    }
+  }
+
+  // A thread that is held up in an item makes the others sleep until its stage is over.
+  void aStageWaitsForAThreadThatIsHeldUp() {
+    ThreadPool pool(3);
+    for (int slowThread = 0; slowThread < 3; ++slowThread) {
+      std::atomic<int> arrived{0}, numEnded{0}, numEarly{0};
+      const auto meet = [&](int, int thread) {  // each thread has one
+        arrived.fetch_add(1);
+        while (arrived.load() < 3) std::this_thread::yield();
+        if (thread == slowThread) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        numEnded.fetch_add(1);
+      };
+      const auto look = [&](int, int) { numEarly += numEnded.load() != 3; };
+      pool.run({{3, meet}, {12, look}, {12, look}});
+      QCOMPARE(numEarly.load(), 0);
+    }
+  }
+
+  // More than a share's word can count, alone and in a stage.
+  void aStageMayHaveMillionsOfItems() {
+    ThreadPool pool(2);
+    constexpr int kMany = (1 << 18) * 2 + 5;
+    std::vector<int> seen(kMany, 0);
+    const auto count = [&](int item, int) { ++seen[static_cast<std::size_t>(item)]; };
+    int sumBefore = 0;
+    const auto sumUp = [&](int, int) { sumBefore = std::accumulate(seen.begin(), seen.end(), 0); };
+    pool.run({{kMany, count}, {1, sumUp}, {kMany, count}});
+    QCOMPARE(sumBefore, kMany);
+    for (const int times : seen) QCOMPARE(times, 2);
+  }
+
+  // Each thread moves its own clock, so the caller's time is that of the items it took.
+  void theCallersTimeInAStageIsTold() {
+    ThreadPool alone(1, {}, ownNs), two(2, {}, ownNs);
+    for (ThreadPool* pool : {&alone, &two}) {
+      int numFirst = 0, numThird = 0;
+      double firstNs = 5, thirdNs = 0;
+      const auto work = [](int, int) { t_ownNs += 10; };
+      const auto workFirst = [&](int, int thread) {
+        t_ownNs += 10;
+        if (thread == 0) ++numFirst;
+      };
+      const auto workThird = [&](int, int thread) {
+        t_ownNs += 10;
+        if (thread == 0) ++numThird;
+      };
+      pool->run({{4, workFirst, &firstNs}, {7, work}, {2, workThird, &thirdNs}});
+      QCOMPARE(firstNs, 5 + 10.0 * numFirst);
+      QCOMPARE(thirdNs, 10.0 * numThird);
+      if (pool == &alone) QVERIFY(numFirst == 4 && numThird == 2);
+    }
+  }
+
   void workersComeBackFromSleep() {
     ThreadPool pool(2);
     for (int round = 0; round < 20; ++round) {
