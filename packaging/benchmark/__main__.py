@@ -4,8 +4,8 @@
 
 --quick    one round of the default model's main rows, within three minutes
 --claims   the field's headline claims beside what Tessera measures or simulates
---serving  what tracing, guessing and prefix sharing cost or save, how idle the compute threads are and what long prompts do
-           to others, on the default model
+--serving  what tracing, guessing and prefix sharing cost or save, how idle the compute threads are, and what busy
+           programs or long prompts beside them do to users, on the default model
 --cost-model  measured steps beside the simulator's prediction of them; some 15 minutes
 --models   folder of GGUF files (default: $TESSERA_MODELS, else the fetched default model)
 --peer     folder with llama-bench and its like (default: $TESSERA_PEER, else what
@@ -72,6 +72,10 @@ def find_models(options):
     return sorted(pathlib.Path(folder).glob("*.gguf")) or fail(f"no model: {folder} holds no .gguf file")
 
 
+def is_default_model(model):
+    return "SmolLM2" in model.name
+
+
 def measure_rounds(model, options, peer, document):
     """{case: (ours, theirs)}, one entry a round, the two sides in turn."""
     chosen = cases.QUICK if options.quick else cases.FULL
@@ -107,7 +111,7 @@ def limit_rows(model, options, peer):
     def add(limit, mine, other=None, bound=None):
         rows[limit.key] = report.limit_row(limit, mine, other, bound)
     load_ms, first_ms = ours.load_and_first_token(model, threads)
-    add(cases.LOAD, load_ms)
+    add(cases.LOAD, load_ms, bound=cases.LOAD_MS if is_default_model(model) else None)
     add(cases.FIRST_TOKEN, first_ms, peer and peer.first_token_ms(model, 1 if options.quick else 5))
     bound, cost = ours.memory_bound_mb(model), ours.generate_cost(model, threads)
     other = (peer and peer.generate_cost(model, 64 if options.quick else 256)) or {}
@@ -183,7 +187,7 @@ def main():
     report.print_limits({}, document["scheduler"])
     misses = sum(row["misses"] for row in document["scheduler"].values())
     for model in find_models(options):
-        is_default = "SmolLM2" in model.name
+        is_default = is_default_model(model)
         results = measure_rounds(model, options, peer, document)
         rows = {case.key: report.throughput_row(case, mine, theirs, is_default) for case, (mine, theirs) in results.items()}
         shares, limits = share_rows(rows, is_default), limit_rows(model, options, peer)

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -47,17 +48,15 @@ while os.getppid() == parent:
 
 
 @contextlib.contextmanager
-def busy_loop(is_wanted):
-    """One process that keeps a core busy meanwhile."""
-    if not is_wanted:
-        yield
-        return
-    process = subprocess.Popen([sys.executable, "-c", BUSY_LOOP])
+def busy_loops(count):
+    """So many processes that keep a core each busy meanwhile."""
+    processes = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(count)]
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 class Finished:
@@ -86,25 +85,34 @@ def resident_mb(pid):
 ENVIRONMENT = os.environ | {"TESSERA_PACKED_CACHE": "off"}
 
 
+# Seldom: whoever looks takes a processor from the program that is measured.
+LOOK_S = 0.05
+
+
+def watch(process, limit_s, ended, looks):
+    """Looks at a process until it has ended, which it must when its time is up."""
+    begin = time.monotonic()
+    while not ended.wait(LOOK_S):
+        looks.append(resident_mb(process.pid) or 0.0)
+        if time.monotonic() - begin > limit_s:
+            process.kill()
+            return
+
+
 def run(command, limit_s=900, stdin=os.devnull):
     """None when the program fails or takes too long: a setting of the peer that this machine cannot run."""
     with tempfile.TemporaryFile("w+") as output, open(stdin, "rb") as given:
-        started = time.monotonic()
+        started, ended, looks = time.monotonic(), threading.Event(), []
         process = subprocess.Popen([str(part) for part in command], stdin=given, stdout=output,
                                    stderr=subprocess.DEVNULL, env=ENVIRONMENT)
-        looks = []
-        while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
-            looks.append(resident_mb(process.pid) or 0.0)
-            if time.monotonic() - started > limit_s:
-                process.kill()
-                os.wait4(process.pid, 0)
-                process.returncode = -9
-                return None
-            time.sleep(0.005)
-        seconds = time.monotonic() - started
+        watcher = threading.Thread(target=watch, args=(process, limit_s, ended, looks))
+        watcher.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.monotonic() - started
+        finally:
+            ended.set()
+            watcher.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         if process.returncode != 0:

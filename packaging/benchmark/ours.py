@@ -3,7 +3,7 @@ import json
 import os
 import statistics
 
-from machine import CLI, busy_loop, fail, run
+from machine import CLI, busy_loops, fail, run
 
 KV_BLOCKS, BLOCK_SIZE = 256, 16  # the pool of the memory rows: 4,096 tokens
 
@@ -17,7 +17,7 @@ def must_run(model, command, *arguments, limit_s=900, stdin=os.devnull):
 
 def measure(model, threads, case):
     """{rate, isa, bandwidth_fraction, peak_fraction} of one case."""
-    with busy_loop(case.beside_busy_loop):
+    with busy_loops(case.busy_loops):
         _, document = must_run(model, "bench", "--threads", threads, "--prompt-tokens", case.prompt, "--gen-tokens",
                                case.generated, "--batch", case.users, "--depth", case.depth, "--repeats", 1)
     row = document["rows"][0]

@@ -6,7 +6,7 @@ import pathlib
 import re
 import statistics
 
-from machine import ROOT, busy_loop, run, say
+from machine import ROOT, busy_loops, run, say
 
 # A setting that crashes here (its AMX layouts on some machines) is left out by measuring it.
 SINGLE = [("-fa", fa, "--repack", repack) for fa, repack in itertools.product(("on", "off"), ("1", "0"))]
@@ -46,7 +46,7 @@ class Peer:
         setting = self.choose(model, case)
         if setting is None:
             return None
-        with busy_loop(case.beside_busy_loop):
+        with busy_loops(case.busy_loops):
             return self._rate(model, case, setting, is_trial=False)
 
     def _rate(self, model, case, setting, is_trial):

@@ -7,6 +7,8 @@ import pathlib
 import statistics
 import tempfile
 
+import cases
+import ours
 import texts
 from machine import CLI, fail, run, say
 from ours import must_run
@@ -28,6 +30,7 @@ TRACE = Figure("processor time, recording a trace over not", 1.01, False)
 NGRAM = Figure("decode speed, adaptive n-gram guesses that do not pay over off", 0.97, True)
 DRAFT = Figure("decode speed, an adaptive draft model that does not pay over off", 0.97, True)
 IDLE = Figure(f"share of the compute threads' time idle, {USERS} users decoding", 0.03, False)
+BUSY = Figure(f"decode speed of {USERS} users, a busy loop on each core over none", 0.45, True)
 BESIDE = Figure(f"p99 between tokens of {USERS} users, prompts of {LONG_TOKENS:,} beside them over none", 1.10, False)
 SHARED = Figure("time to first token, second over first of a shared prompt of 2,000", 0.10, False)
 
@@ -101,6 +104,13 @@ def idle_share(model, threads):
     return statistics.median(shares)
 
 
+def busy_ratio(model, threads):
+    quiet = cases.Case("quiet", 16, 200, users=USERS)
+    def rate(case):
+        return ours.measure(model, threads, case)["rate"]
+    return in_turn(lambda: rate(dataclasses.replace(quiet, busy_loops=threads)), lambda: rate(quiet))
+
+
 def write_workload(path, long_text, times_ms):
     """Users who read 16 tokens and write 256, and long prompts at these times."""
     lines = [{"id": f"user {number}", "prompt_tokens": 16, "seed": number, "max_tokens": 256, "ignore_eos": True}
@@ -135,6 +145,7 @@ def check(model, threads):
         # as large as what it guesses for: it cannot pay
         DRAFT: lambda: speculation_ratio(model, threads, "--speculate", "draft", "--draft-model", model),
         IDLE: lambda: idle_share(model, threads),
+        BUSY: lambda: busy_ratio(model, threads),
         BESIDE: lambda: beside_ratio(model, threads),
         SHARED: lambda: shared_prompt_ratio(model, threads),
     }
