@@ -4,8 +4,8 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -44,7 +44,7 @@ struct PoolStage {
 // worker has looked in.
 class ThreadPool {
  public:
-  static constexpr int kMostStages = 4;  // of a job
+  static constexpr std::size_t kMostStages = 4;  // of a job
 
   // numThreads >= 1 counts the caller; numThreads - 1 workers are started. Throws std::system_error
   // when the system gives fewer.
@@ -65,12 +65,17 @@ class ThreadPool {
   // threads [0, numThreads()); the caller is thread 0. What an item wrote is visible to those of
   // later stages, and when run() returns. From one stage to the next the threads find by themselves,
   // which is faster than two jobs.
-  void run(std::initializer_list<PoolStage> stages) { runStages({stages.begin(), stages.size()}); }
+  template <std::size_t N>
+  void run(const PoolStage (&stages)[N]) {
+    static_assert(N <= kMostStages);
+    runStages(stages);
+  }
 
   // The same for one stage: fn(item, thread) once for each item of [0, numItems).
   template <typename Fn>
   void run(int numItems, Fn&& fn) {
-    run({PoolStage(numItems, fn)});
+    const PoolStage stage(numItems, fn);
+    runStages({&stage, 1});
   }
 
   // Of the jobs since the last call. Belongs to the thread that runs them, between two.
