@@ -69,7 +69,7 @@ static constexpr int partialFloats(int headDim) {
 
 extern const AttentionKernels kAvx2Attention;
 extern const AttentionKernels kAvx512VnniAttention;
-extern const AttentionKernels kWidenedAvx512VnniAttention;  // its bits, without dots of bf16 pairs
+extern const AttentionKernels kAvx512Bf16Attention;  // its bits, by dot products of bf16 pairs
 extern const AttentionKernels kAmxAttention;
 extern const AttentionKernels kEmulatedAmxAttention;  // for tests: its bits, by AVX-512 alone
 

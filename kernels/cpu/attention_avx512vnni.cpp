@@ -1,10 +1,9 @@
-#include "kernels/cpu/attention_bf16_avx512.h"
+#include "kernels/cpu/attention_pairs_avx512.h"
 
 namespace kernels::cpu {
 
 namespace {
 
-template <typename Pairs>
 void attend(const AttentionItem& item, std::byte* scratch) {
   switch (item.planes.type) {
     case KvType::F32:
@@ -18,14 +17,12 @@ void attend(const AttentionItem& item, std::byte* scratch) {
     case KvType::Int4:
       return AttentionLoop<CodedForm<Avx512, Int4Codec<Avx512>>>(item, scratch).run();
     case KvType::BF16:
-      return AttentionLoop<Pairs>(item, scratch).run();
+      return AttentionLoop<WidenedBf16Form>(item, scratch).run();
   }
 }
 
 }  // namespace
 
-const AttentionKernels kAvx512VnniAttention = {attend<Bf16Form>, mergePartials<F32Form<Avx512>>};
-const AttentionKernels kWidenedAvx512VnniAttention = {attend<WidenedBf16Form>,
-                                                      mergePartials<F32Form<Avx512>>};
+const AttentionKernels kAvx512VnniAttention = {attend, mergePartials<F32Form<Avx512>>};
 
 }  // namespace kernels::cpu

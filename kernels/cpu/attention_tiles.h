@@ -8,7 +8,7 @@
 
 #if defined(__AVX512BF16__)
 
-#include "kernels/cpu/attention_bf16_avx512.h"
+#include "kernels/cpu/attention_pairs_avx512.h"
 #include "kernels/cpu/tile_config.h"
 
 namespace kernels::cpu {

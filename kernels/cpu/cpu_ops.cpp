@@ -29,7 +29,7 @@ bool isVnni512(Isa isa) {
 const AttentionKernels& attentionOf(Isa isa) {
   if (isa == Isa::Amx || isa == Isa::AmxBf16) return kAmxAttention;
   if (!isVnni512(isa)) return kAvx2Attention;
-  return hasFastPairDots() ? kAvx512VnniAttention : kWidenedAvx512VnniAttention;
+  return hasFastPairDots() ? kAvx512Bf16Attention : kAvx512VnniAttention;
 }
 
 bool isCancelled(const RaggedBatch& batch) {

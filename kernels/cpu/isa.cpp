@@ -78,10 +78,10 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
                        hasBits(words.enabledState, kYmmState);
   const bool hasAvx512 = hasAvx2 && hasBits(words.leaf7Ebx, kAvx512FDqBwVl) &&
                          hasBits(words.leaf7Ecx, kAvx512VbmiVnni) &&
-                         hasBits(words.leaf7Sub1Eax, kAvx512Bf16) &&
                          hasBits(words.enabledState, kZmmState);
   const bool hasAmx =
-      hasAvx512 && hasBits(words.leaf7Edx, kAmxTiles) && hasBits(words.enabledState, kTileState);
+      hasAvx512 && hasBits(words.leaf7Sub1Eax, kAvx512Bf16) &&
+      hasBits(words.leaf7Edx, kAmxTiles) && hasBits(words.enabledState, kTileState);
   if (hasAmx) isas.push_back(Isa::Amx);
   if (hasAmx && hasBits(words.leaf7Edx, kAvx512Fp16)) isas.push_back(Isa::AmxBf16);
   if (hasAvx512) isas.push_back(Isa::Avx512Vnni);
@@ -90,10 +90,15 @@ std::vector<Isa> isasOf(const CpuFeatureWords& words) {
   return isas;
 }
 
+bool hasPairDots() {
+  const CpuFeatureWords words = readCpuFeatures();
+  return hasBits(words.leaf7Sub1Eax, kAvx512Bf16) && hasBits(words.enabledState, kZmmState);
+}
+
 bool hasFastPairDots() {
   unsigned highestLeaf = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(0, &highestLeaf, &ebx, &ecx, &edx) == 0) return true;
-  return ebx != signature_INTEL_ebx;
+  if (__get_cpuid(0, &highestLeaf, &ebx, &ecx, &edx) == 0) return false;
+  return hasPairDots() && ebx != signature_INTEL_ebx;
 }
 
 bool requestTilePermission() {

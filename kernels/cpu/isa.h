@@ -24,8 +24,10 @@ const char* isaName(Isa isa);
 // Asks the system to let this process use tile registers; false when it will not.
 bool requestTilePermission();
 
-// Whether the processor's makers gave dot products of bf16 pairs the speed of two multiply-adds:
-// Intel's cores, which have tile registers for them, take two cycles for one.
+// Whether there are dot products of bf16 pairs beside AVX-512 (not every processor with VNNI has
+// them), and whether they are as fast as two multiply-adds: Intel's cores, which have tile registers
+// for them, take two cycles for one.
+bool hasPairDots();
 bool hasFastPairDots();
 
 // Those of ours that can run, best first. Only sets that have kernels are listed.

@@ -26,7 +26,7 @@ const Matmul::Functions& Matmul::functionsOf(Isa isa) {
                                             768 << 10};
   static constexpr Functions kAmx = {quantizeAvx512Vnni, nullptr, multiplyQuantizedAmx,
                                      multiplyFloatsAvx512Vnni, 768 << 10};
-  static constexpr Functions kAmxBf16 = {nullptr, roundRowAvx512Vnni, multiplyRoundedAmxBf16,
+  static constexpr Functions kAmxBf16 = {nullptr, roundRowAvx512Bf16, multiplyRoundedAmxBf16,
                                          multiplyFloatsAvx512Vnni, 0};
   switch (isa) {
     case Isa::Avx2:

@@ -35,7 +35,7 @@ using MultiplyFunction = void(const TileJob& job);
 
 QuantizeFunction quantizeAvx2, quantizeAvx512Vnni;
 MultiplyFunction multiplyQuantizedAvx2, multiplyQuantizedAvxVnni, multiplyQuantizedAvx512Vnni;
-RoundFunction roundRowAvx512Vnni;
+RoundFunction roundRowAvx512Bf16;
 MultiplyFunction multiplyQuantizedAmx, multiplyQuantizedEmulatedAmx;
 MultiplyFunction multiplyRoundedAmxBf16, multiplyRoundedEmulatedAmxBf16;
 MultiplyFunction multiplyFloatsAvx2, multiplyFloatsAvx512Vnni;

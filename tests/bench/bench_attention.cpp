@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
     if (isa == Isa::Avx2) registerTable("avx2", kAvx2Attention);
     if (isa == Isa::Avx512Vnni) {
       registerTable("avx512vnni", kAvx512VnniAttention);
-      registerTable("avx512vnni, widened", kWidenedAvx512VnniAttention);
+      if (hasPairDots()) registerTable("avx512 with bf16", kAvx512Bf16Attention);
     }
     if (isa == Isa::Amx) registerTable("amx", kAmxAttention);
   }

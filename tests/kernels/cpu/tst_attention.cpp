@@ -14,6 +14,7 @@
 #include "kernels/core/ops.h"
 #include "kernels/core/request_check.h"
 #include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/isa.h"
 #include "tests/support/sanitized.h"
 
 using namespace kernels;
@@ -52,17 +53,19 @@ struct Table {
   Isa isa;
   const AttentionKernels* kernels;
   bool isForBf16 = false;  // leaves other types to kAvx512VnniAttention
+  bool needsPairDots = false;
 };
 
 const Table kTables[] = {
     {"avx2", Isa::Avx2, &kAvx2Attention},
     {"avx512vnni", Isa::Avx512Vnni, &kAvx512VnniAttention},
-    {"avx512vnni, widened", Isa::Avx512Vnni, &kWidenedAvx512VnniAttention, true},
+    {"avx512 with bf16", Isa::Avx512Vnni, &kAvx512Bf16Attention, true, true},
     {"amx", Isa::Amx, &kAmxAttention, true},
-    {"emulated amx", Isa::Avx512Vnni, &kEmulatedAmxAttention, true},
+    {"emulated amx", Isa::Avx512Vnni, &kEmulatedAmxAttention, true, true},
 };
 
 bool canRun(const Table& table) {
+  if (table.needsPairDots && !hasPairDots()) return false;
   const auto isas = supportedIsas();
   return std::find(isas.begin(), isas.end(), table.isa) != isas.end();
 }
@@ -357,8 +360,10 @@ class AttentionTest : public QObject {
 
   void widenedPairsGiveTheBitsOfDotProducts() {
     QFETCH(float, valueScale);
-    if (!canRun({"avx512vnni", Isa::Avx512Vnni, nullptr})) QSKIP("this processor has no AVX-512");
-    checkSameBits(kAvx512VnniAttention, kWidenedAvx512VnniAttention, {16, 40, 64, 80, 128, 256},
+    if (!canRun({"avx512 with bf16", Isa::Avx512Vnni, nullptr, true, true})) {
+      QSKIP("this processor has no AVX-512 with dot products of bf16");
+    }
+    checkSameBits(kAvx512Bf16Attention, kAvx512VnniAttention, {16, 40, 64, 80, 128, 256},
                   valueScale);
   }
 

@@ -179,14 +179,17 @@ class CpuOpsTest : public QObject {
     kernels::OpsCounters counters = result.ops->takeCounters();
     QCOMPARE(counters.helpNs, 0.0);  // loading is no step
     QCOMPARE(counters.waitNs, 0.0);
-    std::atomic<int> arrived{0};
-    result.ops->shareOut(2, [&](int, int thread) {  // each waits for the other: two threads
-      arrived.fetch_add(1);
-      while (arrived.load() < 2) std::this_thread::yield();
-      if (thread != 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    });
-    counters = result.ops->takeCounters();
-    QVERIFY(counters.helpNs >= 2e6);
+    // Again where the system itself kept the caller away until the other thread had ended.
+    for (int attempt = 0; attempt < 100 && counters.waitNs == 0.0; ++attempt) {
+      std::atomic<int> arrived{0};
+      result.ops->shareOut(2, [&](int, int thread) {  // each waits for the other: two threads
+        arrived.fetch_add(1);
+        while (arrived.load() < 2) std::this_thread::yield();
+        if (thread != 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      });
+      counters = result.ops->takeCounters();
+      QVERIFY(counters.helpNs >= 2e6);
+    }
     QVERIFY(counters.waitNs > 0);
     QCOMPARE(result.ops->takeCounters().helpNs, 0.0);
   }

@@ -3,6 +3,7 @@
 
 #include <QtTest>
 
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/tile_job.h"
 #include "tests/kernels/cpu/matmul_fixture.h"
 
@@ -152,7 +153,8 @@ void TestQuantizedRows::anImpossibleReserveSaysHowMuch() {
 }
 
 void TestQuantizedRows::bf16RowsHoldTheirValuesTimes64Bits() {
-  if (std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) == 0) QSKIP("rounded by AVX-512");
+  const bool hasAvx512 = std::count(m_isas.begin(), m_isas.end(), Isa::Avx512Vnni) > 0;
+  if (!hasAvx512 || !kernels::cpu::hasPairDots()) QSKIP("rounded by AVX-512 with bf16");
   constexpr int kCols = 96, kNumRows = 17;
   QuantizedRows rows;
   QVERIFY(rows.reserve(kNumRows, kCols, KeepFloats::No, RowForm::Bf16).isOk());
@@ -164,7 +166,7 @@ void TestQuantizedRows::bf16RowsHoldTheirValuesTimes64Bits() {
   x[7] = -3.4e38f;        // infinite
   x[8] = 0x1.FEp62f;      // the largest that is not
   for (int row = 0; row < kNumRows; ++row) {
-    kernels::cpu::roundRowAvx512Vnni(x.data() + row * kCols, kCols / 32, rows.rounded(row));
+    kernels::cpu::roundRowAvx512Bf16(x.data() + row * kCols, kCols / 32, rows.rounded(row));
   }
   QCOMPARE(rows.rounded(1) - rows.rounded(0), std::ptrdiff_t{32 * rows.rowStride()});
   for (int row = 0; row < kNumRows; ++row) {

@@ -6,7 +6,7 @@
 
 namespace kernels::cpu {
 
-void roundRowAvx512Vnni(const float* in, int count, std::uint16_t* out) {
+void roundRowAvx512Bf16(const float* in, int count, std::uint16_t* out) {
   const __m512 factor = _mm512_set1_ps(kRoundedInputFactor);
   for (; count > 0; --count, in += kGroupSize, out += kGroupSize) {
     const __m512 low = _mm512_mul_ps(_mm512_loadu_ps(in), factor);
